@@ -1,0 +1,62 @@
+import { freshId, html, language, rich } from "./parts.js";
+
+// Questions: a prediction is noted, not judged; a check answers every choice.
+const TEXT = {
+  en: {
+    predict: "Predict first", check: "Question", right: "Right.", wrong: "Not quite.",
+    noted: "Noted.", compare: "Now compare with the result below.",
+  },
+  ko: {
+    predict: "먼저 예측해 보세요", check: "질문", right: "맞았습니다.", wrong: "아쉽습니다.",
+    noted: "기록했습니다.", compare: "이제 아래 결과와 비교해 보세요.",
+  },
+};
+
+// On a built page the results of a prediction are folded away. Open them, up to the
+// next question or heading.
+function reveal(el) {
+  let cell = el.closest("div.cell")?.nextElementSibling;
+  while (cell && cell.tagName !== "SECTION" && !cell.querySelector(".ask")) {
+    for (const fold of cell.querySelectorAll("details.hide")) fold.open = true;
+    cell = cell.nextElementSibling;
+  }
+}
+
+function ask({ kind, right, ...languages }, label, t, onPredict) {
+  const lang = language();
+  const { text, choices } = languages[lang];
+  const answer = html("p", { class: "ask-answer", role: "status" });
+  const buttons = choices.map(([choice, why], i) => {
+    const mark = html("span", { class: "ask-mark", "aria-hidden": "true" }, "ABCDEF"[i]);
+    const button = html("button", { type: "button", "aria-pressed": "false" }, mark,
+      html("span", {}, ...rich(choice)));
+    button.addEventListener("click", () => {
+      for (const each of buttons) each.setAttribute("aria-pressed", each === button);
+      const state = kind === "predict" ? "noted" : i === right ? "right" : "wrong";
+      if (state !== "noted") {
+        button.dataset.state = state;
+        mark.textContent = state === "right" ? "✓" : "✗";
+      }
+      answer.dataset.state = state;
+      answer.replaceChildren(html("strong", {}, t[state]), " ", ...rich(why ?? t.compare));
+      if (state === "noted") onPredict();
+    });
+    return button;
+  });
+  const id = freshId("ask");
+  return html("section", { class: `ask ask-${kind}`, role: "group", "aria-labelledby": id, lang },
+    html("p", { class: "ask-kind" }, label),
+    html("p", { class: "ask-text", id }, ...rich(text)),
+    html("div", { class: "ask-choices" }, ...buttons), answer);
+}
+
+function render({ model, el }) {
+  const t = TEXT[language()];
+  const questions = model.get("questions");
+  questions.forEach((question, i) => {
+    const number = question.kind === "check" && questions.length > 1 ? ` ${i + 1}` : "";
+    el.append(ask(question, t[question.kind] + number, t, () => reveal(el)));
+  });
+}
+
+export default { render };

@@ -1,0 +1,36 @@
+// Small helpers that all widgets share.
+
+// The language of the page: "en", or "ko" on a Korean page.
+export const language = () => (document.documentElement.lang.startsWith("ko") ? "ko" : "en");
+
+const NAMESPACE = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
+
+function element(space, tag, attributes, children) {
+  const node = document.createElementNS(NAMESPACE[space], tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// html("p", {class: "note"}, "text", child) and the same for drawings.
+export const html = (tag, attributes = {}, ...children) => element("html", tag, attributes, children);
+export const svg = (tag, attributes = {}, ...children) => element("svg", tag, attributes, children);
+
+// `code` between backticks; d_k as a letter with a small index.
+export function rich(text) {
+  return text.split("`").flatMap((part, odd) => (odd % 2 ? [html("code", {}, part)] : indexed(part)));
+}
+
+function indexed(text) {
+  return text
+    .split(/\b([A-Za-z])_([a-z]+|\d+)/)
+    .flatMap((part, i, all) =>
+      i % 3 === 0 ? [part] : i % 3 === 1 ? [html("i", {}, part), html("sub", {}, all[i + 1])] : [],
+    );
+}
+
+let counter = 0;
+const page = Math.random().toString(36).slice(2, 8); // each widget loads its own copy of this file
+
+// A name for `id` and `for` that no other widget on the page uses.
+export const freshId = (word) => `${word}-${page}-${(counter += 1)}`;
