@@ -1,0 +1,107 @@
+"""Execute notebooks so that a second execution changes no byte.
+
+    python tools/execute.py chapters/03-scaled-dot-product-attention.ipynb ...
+
+Timings are left out, streams merged, widget ids made stable. The line `**Time:** …`
+of a chapter gets its minutes to read and its seconds to run. A notebook in which a
+cell fails is left as it was.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+TIME = re.compile(r"\*\*Time:\*\* (\d+) minutes to read and try, (\d+) seconds to run")
+
+
+def main(paths: list[str]) -> None:
+    """Execute each notebook and write it back."""
+    for path in map(Path, paths):
+        seconds = execute(path)
+        print(f"{path}: {seconds:.1f} s")
+
+
+def execute(path: Path) -> float:
+    """Execute one notebook in place; return the seconds that it took."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.pop("widgets", None)
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        store_widget_state=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    os.environ["COURSE_DEVICE"] = "cpu"
+    start = time.perf_counter()
+    client.execute()
+    seconds = time.perf_counter() - start
+    content = json.loads(stable_text(nbformat.writes(notebook), path.stem))
+    for cell in content["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = filled_in("".join(cell["source"]), content, seconds)
+            cell["source"] = cell["source"].splitlines(keepends=True)
+    content["metadata"]["kernelspec"] = {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    }
+    content["metadata"]["language_info"] = {"name": "python"}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return seconds
+
+
+def stable_text(text: str, name: str) -> str:
+    """Replace random widget ids and memory addresses in a notebook's text."""
+    widgets = json.loads(text)["metadata"].get("widgets", {}).get(WIDGET_STATE, {})
+    for number, old in enumerate(widgets.get("state", {})):
+        text = text.replace(old, f"{name}-widget-{number:03d}")
+    return re.sub(r"at 0x[0-9a-f]{6,}", "at 0x0", text)
+
+
+def filled_in(text: str, content: dict[str, Any], seconds: float) -> str:
+    """Fill in the minutes and the seconds of the line `**Time:** …`.
+
+    The seconds stay as they are while they are near what was measured, so that two
+    executions give the same file.
+    """
+    found = TIME.search(text)
+    if not found:
+        return text
+    stated = int(found[2])
+    if not 0.4 * stated <= seconds <= stated:
+        stated = 5 * math.ceil(1.25 * seconds / 5)
+    line = (
+        f"**Time:** {reading_minutes(content)} minutes to read and try, "
+        f"{stated} seconds to run"
+    )
+    return text[: found.start()] + line + text[found.end() :]
+
+
+def reading_minutes(content: dict[str, Any]) -> int:
+    """130 words a minute, two minutes a question; rounded up to 5."""
+    words = tasks = 0
+    for cell in content["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            words += len(re.findall(r"\w+", source))
+        tasks += len(re.findall(r"^Ask\(", source, flags=re.M))
+        if re.search(r"^Ask\(\d+\)", source, flags=re.M):
+            tasks += 4  # five questions in one widget
+    return 5 * math.ceil((words / 130 + 2 * tasks) / 5)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
