@@ -31,7 +31,12 @@ def histograms(ax: Axes, groups: dict[str, Tensor], reach: float) -> None:
     """
     for name, numbers in groups.items():
         ax.hist(
-            numbers.flatten().numpy(), bins=60, range=(-reach, reach), density=True, histtype="step",
-            linewidth=2, label=name,
-        )  # fmt: skip
+            numbers.flatten().numpy(),
+            bins=60,
+            range=(-reach, reach),
+            density=True,
+            histtype="step",
+            linewidth=2,
+            label=name,
+        )
     ax.legend()
