@@ -1,66 +1,24 @@
-"""A small grammar that writes Korean-English sentence pairs with gold answers.
+"""Korean-English sentence pairs with gold alignments and antecedents.
 
-Every pair is written in both languages at once from one plan, so we know which words
-belong together and whom each pronoun means. The words stand in data/grammar.toml.
-
-The rules that make every sentence translatable in exactly one way, in both directions:
-
-- A subject with 은/는 is "the boy"; 소년 한 명이 is "a boy". A bare object is "a boy",
-  그 소년을 is "the boy". Numbers follow their noun in Korean: 소년 두 명, "two boys".
-- A noun that comes back is 그 + noun in Korean and a pronoun in English. It may come
-  back only if nothing else in the sentence so far could be meant by that pronoun.
-- A subject that stays the same is dropped in Korean and a pronoun in English.
+The pairs are written by the grammar in grammar.py: every sentence has exactly one
+translation, and we know which words belong together and whom each pronoun means.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_lib import grammar
+from course_lib.grammar import Clause, Planner, Word
+
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SHORTEST, LONGEST = 4, 26  # Korean tokens in a sentence, the full stop included
 MOST_CLAUSES = 4
-
-_GRAMMAR: dict[str, Any] = tomllib.loads(
-    files("course_lib").joinpath("data/grammar.toml").read_text(encoding="utf-8")
-)
-_NOUNS: dict[str, list[str]] = _GRAMMAR["nouns"]
-_VERBS: list[dict[str, Any]] = _GRAMMAR["verbs"]
-_TENSES = ["past", "present", "future"]
-_NUMBERS: dict[str, str] = {"a": "한", **_GRAMMAR["numbers"]}
-_PRONOUNS = {  # as subject, as object
-    "he": ["he", "him"],
-    "she": ["she", "her"],
-    "it": ["it", "it"],
-    "they": ["they", "them"],
-}
-# the last word of a clause -> the same word when another clause follows
-_JOINED = {"것이다": "것이고"} | {
-    alone: joined
-    for verb in _VERBS
-    for alone, joined in zip(verb["korean"], verb["and"], strict=False)
-}
-
-
-def _by_kind(kinds_of: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Turn item -> kinds into kind -> items, in the grammar's order."""
-    return {
-        kind: [item for item, kinds in kinds_of.items() if kind in kinds]
-        for kind in ["person", "animal", "food", "thing"]
-    }
-
-
-_NOUNS_OF = _by_kind({noun: [row[2]] for noun, row in _NOUNS.items()})
-_ADJECTIVES_OF = _by_kind({a: row[1] for a, row in _GRAMMAR["adjectives"].items()})
-_VERBS_OF = {
-    kind: [verb for verb in _VERBS if kind in verb["subjects"]] for kind in _NOUNS_OF
-}
 
 Item = TypeVar("Item")
 
@@ -87,296 +45,32 @@ class Pair:
     dropped: tuple[tuple[int, int], ...]
 
 
-@dataclass
-class _Thing:
-    """Someone or something that a sentence speaks of."""
-
-    nouns: list[str]  # in Korean: one, or two joined by "and"
-    adjectives: list[str | None]  # one for each noun
-    form: str  # "the", "a", "two", "three" or "plural" (the boys)
-    kind: str
-    pronoun: str
-    can_return: bool = True
-    korean_at: list[int] = field(default_factory=list)  # where its nouns stand
-    english_at: list[int] = field(default_factory=list)
-
-
-def particle(word: str, role: str) -> str:
-    """The particle that fits the word: after a final consonant 은, after a vowel 는.
-
-    Args:
-        word: a Korean word that ends in a Hangul syllable.
-        role: "topic" 은/는, "subject" 이/가, "object" 을/를, "and" 과/와.
-
-    Source: Unicode lists the syllables from 가 on with 28 endings each, the first of
-    the 28 without a final consonant.
-    """
-    after_consonant, after_vowel = _GRAMMAR["particles"][role]
-    has_final_consonant = (ord(word[-1]) - ord("가")) % 28 > 0
-    return str(after_consonant if has_final_consonant else after_vowel)
+def _pair(clauses: list[Clause]) -> Pair:
+    """Write a plan in both languages and read the gold answers off the words."""
+    korean, english = grammar.korean(clauses), grammar.english(clauses)
+    linked: dict[str, list[int]] = {}
+    for j, word in enumerate(english):
+        linked.setdefault(word.link, []).append(j)
+    return Pair(
+        tuple(word.text for word in korean),
+        tuple(word.text for word in english),
+        frozenset(
+            (i, j)
+            for i, word in enumerate(korean)
+            if word.link
+            for j in linked.get(word.link, [])
+        ),
+        _antecedents(english),
+        _antecedents(korean),
+    )
 
 
-class _Writer:
-    """Writes one sentence, clause by clause, in both languages at once."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.detail = self.pick([0.0, 0.3, 0.6])  # how much is added to the clause
-        self.tense = self.pick(["past", "past", "past", "present", "future"])
-        self.times = list(_GRAMMAR["times"])  # those that may still come
-        self.things: list[_Thing] = []
-        self.pronouns: list[str] = []  # of everything spoken of so far
-        self.verbs: list[dict[str, Any]] = []
-        self.places: list[str] = []
-        self.korean: list[str] = []
-        self.english: list[str] = []
-        self.links: list[list[str]] = [[], []]  # in the clause being written
-        self.alignment: list[tuple[int, int]] = []
-        self.antecedents: list[tuple[int, int]] = []
-        self.dropped: list[tuple[int, int]] = []
-
-    # Choosing. Only random() is used: Python promises its numbers for every version.
-
-    def pick(self, items: Sequence[Item]) -> Item:
-        return items[int(self.random.random() * len(items))]
-
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
-    def free(self, kind: str) -> list[str]:
-        """The nouns of a kind that are not yet in the sentence."""
-        known = [noun for thing in self.things for noun in thing.nouns]
-        return [noun for noun in _NOUNS_OF[kind] if noun not in known]
-
-    def new_thing(self, kind: str, forms: list[str], role: str) -> _Thing:
-        """Choose one noun not yet in the sentence, or two, with adjectives."""
-        free = self.free(kind)
-        nouns = [self.pick(free)]
-        form = self.pick(forms)
-        pronoun = _NOUNS[nouns[0]][3] if form in ("the", "a") else "they"
-        self.pronouns.append(pronoun)
-        # 왕과 여왕은: the king and the queen; 왕과 여왕을: a king and a queen.
-        if form in ("the", "a") and len(free) > 1 and self.chance(0.15):
-            nouns.append(self.pick([noun for noun in free if noun not in nouns]))
-            self.pronouns += [_NOUNS[nouns[1]][3], "they"]
-            pronoun = "they"
-            form = "the" if role == "subject" else "a"
-        adjectives: list[str | None] = [None for _ in nouns]
-        if self.chance(self.detail):
-            # 작은 고양이와 토끼: is the rabbit small too? So both get one, or neither.
-            adjectives = [self.pick(_ADJECTIVES_OF[kind]) for _ in nouns]
-        thing = _Thing(nouns, adjectives, form, kind, pronoun)
-        self.things.append(thing)
-        return thing
-
-    def known_thing(self, kinds: list[str]) -> _Thing | None:
-        """Choose something mentioned before that its pronoun names beyond doubt."""
-        things = [
-            thing
-            for thing in self.things
-            if thing.kind in kinds
-            and thing.can_return
-            and len(thing.nouns) == 1
-            and thing is not self.subject
-            and self.pronouns.count(thing.pronoun) == 1
-        ]
-        return self.pick(things) if things else None
-
-    def choose_subject(self) -> tuple[_Thing, str]:
-        """Choose whom the clause is about: "new", "same" as before, or "known"."""
-        if self.things:
-            same = self.subject
-            if self.pronouns.count(same.pronoun) == 1 and self.chance(0.6):
-                return same, "same"
-            if self.chance(0.5):
-                known = self.known_thing(["person", "animal"])
-                if known:
-                    return known, "known"
-        forms = ["the", "the", "the", "plural"]
-        if not self.things:
-            forms += ["a", "a", "two", "three"]
-        kind = self.pick([k for k in ("person", "person", "animal") if self.free(k)])
-        return self.new_thing(kind, forms, "subject"), "new"
-
-    def choose_time(self) -> str | None:
-        """Choose a word of time that fits the tense; later clauses never go back."""
-        if self.verbs and self.tense == "past" and self.chance(self.detail / 2):
-            self.tense, self.times = "future", ["내일"]
-        fitting = [t for t in self.times if self.tense in _GRAMMAR["times"][t][1]]
-        if not fitting or not self.chance(self.detail or 0.1):
-            self.times = self.times if self.verbs else []
-            return None
-        time: str = self.pick(fitting)
-        self.times = self.times[self.times.index(time) + 1 :]
-        return time
-
-    # Writing. Words with the same link within a clause translate each other.
-
-    def say(self, korean: str, link: str = "") -> None:
-        self.korean.append(korean)
-        self.links[0].append(link)
-
-    def say_in_english(self, english: str, link: str = "") -> None:
-        self.english.append(english)
-        self.links[1].append(link)
-
-    def add_clause(self) -> None:
-        """Add one clause to the sentence, after "and" if it is not the first."""
-        if self.korean:
-            self.korean[-1] = _JOINED[self.korean[-1]]
-            self.english += [",", "and"]
-            self.alignment.append((len(self.korean) - 1, len(self.english) - 1))
-        start = len(self.korean), len(self.english)
-        self.links = [[], []]
-
-        subject, mention = self.choose_subject()
-        self.subject = subject
-        verbs = [
-            verb
-            for verb in _VERBS_OF[subject.kind]
-            if verb not in self.verbs
-            and (not verb["objects"] or any(map(self.free, verb["objects"])))
-        ]
-        verb = self.pick(verbs)
-        target: _Thing | None = None
-        target_is_known = False
-        if verb["objects"]:
-            if self.chance(0.4):
-                target = self.known_thing(verb["objects"])
-            target_is_known = target is not None
-            if target is None:
-                forms = ["a", "a", "a", "the", "two", "three", "plural"]
-                target = self.new_thing(
-                    self.pick([kind for kind in verb["objects"] if self.free(kind)]),
-                    forms,
-                    "object",
-                )
-        time = self.choose_time()
-        place = None
-        free_places = [place for place in verb["places"] if place not in self.places]
-        if free_places and self.chance(self.detail or 0.1):
-            place = self.pick(free_places)
-            self.places.append(place)
-        time_first = time is not None and mention != "same" and self.chance(0.5)
-
-        # Korean: (time) subject (time) place object verb
-        if time and time_first:
-            self.say(time, "time")
-        if mention != "same":
-            self.korean_phrase(subject, "subject", mention == "known")
-        if time and not time_first:
-            self.say(time, "time")
-        if place:
-            self.say(place, "place")
-            self.say(verb.get("place_particle", "에서"), "preposition")
-        if target:
-            self.korean_phrase(target, "object", target_is_known)
-        if mention == "same":
-            self.dropped += [(len(self.korean), noun) for noun in subject.korean_at]
-        self.say(verb["korean"][_TENSES.index(self.tense)], "verb")
-        if self.tense == "future":
-            self.say("것이다", "will")
-
-        # English: (time) subject verb object place (time)
-        english_time = _GRAMMAR["times"][time][0].split() if time else []
-        if time_first:
-            for word in english_time:
-                self.say_in_english(word, "time")
-        self.english_phrase(subject, "subject", mention != "new")
-        if self.tense == "future":
-            self.say_in_english("will", "will")
-        plain, with_s, past = verb["english"]
-        singular = subject.pronoun != "they"
-        present = with_s if singular else plain
-        forms_by_tense = {"past": past, "present": present, "future": plain}
-        self.say_in_english(forms_by_tense[self.tense], "verb")
-        if target:
-            self.english_phrase(target, "object", target_is_known)
-        if place:
-            preposition, place_name = _GRAMMAR["places"][place]
-            self.say_in_english(preposition, "preposition")
-            self.say_in_english("the")
-            self.say_in_english(place_name, "place")
-        if not time_first:
-            for word in english_time:
-                self.say_in_english(word, "time")
-
-        self.alignment += [
-            (start[0] + i, start[1] + j)
-            for i, korean_link in enumerate(self.links[0])
-            for j, english_link in enumerate(self.links[1])
-            if korean_link and korean_link == english_link
-        ]
-        self.verbs.append(verb)
-        if target and verb.get("uses_up"):
-            target.can_return = False
-
-    def korean_phrase(self, thing: _Thing, role: str, known: bool) -> None:
-        """소년은, 작은 고양이 두 마리를, 그 왕과 여왕을: noun phrase and particle."""
-        many = thing.form == "plural"
-        counted = thing.form in _NUMBERS and len(thing.nouns) == 1
-        if known:
-            many, counted = thing.pronoun == "they", False
-            self.say("그", f"{role} 0")
-        elif role == "object":
-            counted = counted and thing.form != "a"
-            if thing.form in ("the", "plural"):
-                self.say("그", "the")
-        for i, (noun, adjective) in enumerate(
-            zip(thing.nouns, thing.adjectives, strict=True)
-        ):
-            if i > 0:
-                self.say(particle(thing.nouns[i - 1], "and"), f"{role} and")
-            if adjective and not known:
-                self.say(adjective, f"{role} adjective {i}")
-            if not known:
-                thing.korean_at.append(len(self.korean))
-            self.say(noun, f"{role} {i}")
-        if many:
-            self.say("들", f"{role} 0")
-        if counted:
-            self.say(_NUMBERS[thing.form], f"{role} number")
-            self.say(_NOUNS[thing.nouns[0]][4], f"{role} number")
-        marker = role if role == "object" or counted else "topic"
-        self.say(particle(self.korean[-1], marker))
-
-    def english_phrase(self, thing: _Thing, role: str, known: bool) -> None:
-        """The boy, two small cats, the king and the queen; or a pronoun."""
-        if known:
-            self.antecedents += [(len(self.english), noun) for noun in thing.english_at]
-            self.say_in_english(_PRONOUNS[thing.pronoun][role == "object"], f"{role} 0")
-            return
-        for i, (noun, adjective) in enumerate(
-            zip(thing.nouns, thing.adjectives, strict=True)
-        ):
-            if i > 0:
-                self.say_in_english("and", f"{role} and")
-            singular, plural = _NOUNS[noun][:2]
-            words = [singular if thing.form in ("the", "a") else plural]
-            if adjective:
-                words.insert(0, _GRAMMAR["adjectives"][adjective][0])
-            if thing.form == "a":
-                article = "an" if words[0][0] in "aeiou" else "a"
-                self.say_in_english(article, f"{role} number")
-            elif thing.form in _NUMBERS:
-                self.say_in_english(thing.form, f"{role} number")
-            else:
-                self.say_in_english("the", "the" if role == "object" else "")
-            if adjective:
-                self.say_in_english(words[0], f"{role} adjective {i}")
-            thing.english_at.append(len(self.english))
-            self.say_in_english(words[-1], f"{role} {i}")
-
-    def pair(self) -> Pair:
-        """The finished sentence, with its full stop."""
-        full_stops = (len(self.korean), len(self.english))
-        return Pair(
-            (*self.korean, "."),
-            (*self.english, "."),
-            frozenset([*self.alignment, full_stops]),
-            tuple(self.antecedents),
-            tuple(self.dropped),
-        )
+def _antecedents(words: list[Word]) -> tuple[tuple[int, int], ...]:
+    """Pairs (word, noun) of indices: the word stands for the noun."""
+    introduced = {word.introduces: i for i, word in enumerate(words) if word.introduces}
+    return tuple(
+        (i, introduced[noun]) for i, word in enumerate(words) for noun in word.means
+    )
 
 
 def generate(
@@ -410,14 +104,15 @@ def generate(
     pairs: dict[tuple[str, ...], Pair] = {}
     misses = 0
     while len(pairs) < count:
-        writer = _Writer(random)
         enough = shortest + int(random.random() * (longest - shortest + 1))
-        while len(writer.korean) + 1 < enough and len(writer.verbs) < MOST_CLAUSES:
-            writer.add_clause()
-        length = len(writer.korean) + 1
-        if shortest <= length <= longest and (*writer.korean, ".") not in pairs:
-            pair = writer.pair()
-            pairs[pair.korean] = pair
+        planner = Planner(random, detail=random.random() * enough / LONGEST)
+        length = 0
+        while length < enough and len(planner.clauses) < MOST_CLAUSES:
+            planner.add_clause()
+            korean = tuple(word.text for word in grammar.korean(planner.clauses))
+            length = len(korean)
+        if shortest <= length <= longest and korean not in pairs:
+            pairs[korean] = _pair(planner.clauses)
             misses = 0
         else:
             misses += 1
@@ -502,50 +197,31 @@ def _check_language(language: str) -> None:
 
 
 _PARTICLES = ["들", "에서", "에"] + [
-    form for forms in _GRAMMAR["particles"].values() for form in forms
+    form for forms in grammar.PARTICLES.values() for form in forms
 ]
-
-
-def _words(language: str) -> list[str]:
-    """Every word of the grammar, once, in the order of the grammar."""
-    if language == "korean":
-        words = [".", "그", *_PARTICLES, *_NUMBERS.values()]
-        words += [row[4] for row in _NOUNS.values()]
-        for table in ["nouns", "adjectives", "places", "times"]:
-            words += _GRAMMAR[table]
-        for verb in _VERBS:
-            words += verb["korean"] + verb["and"]
-        words += ["것이다", "것이고"]
-    else:
-        words = [".", ",", "the", "an", "and", "will", *_NUMBERS]
-        words += [word for forms in _PRONOUNS.values() for word in forms]
-        words += [word for row in _NOUNS.values() for word in row[:2]]
-        words += [row[0] for row in _GRAMMAR["adjectives"].values()]
-        words += [word for row in _GRAMMAR["places"].values() for word in row]
-        for english, _ in _GRAMMAR["times"].values():
-            words += english.split()
-        words += [word for verb in _VERBS for word in verb["english"]]
-    return list(dict.fromkeys(words))
 
 
 def _written_korean() -> dict[str, list[str]]:
     """Every written Korean word, particles attached -> its tokens."""
-    written = {word: [word] for word in _words("korean") if word not in _PARTICLES}
-    for place in _GRAMMAR["places"]:
-        written |= {place + ending: [place, ending] for ending in ["에서", "에"]}
-    counters = [row[4] for row in _NOUNS.values()]
-    for tokens in [[word] for word in [*_NOUNS, *counters]] + [
-        [n, "들"] for n in _NOUNS
-    ]:
-        for role in _GRAMMAR["particles"]:
-            ending = particle(tokens[-1], role)
-            written["".join(tokens) + ending] = [*tokens, ending]
+    stems = [[word] for word in grammar.words("korean") if word not in _PARTICLES]
+    stems += [[noun.korean, "들"] for noun in grammar.NOUNS]
+    written = {"".join(stem): stem for stem in stems}
+    for place in grammar.PLACES:
+        for ending in ["에서", "에"]:
+            written[place.korean + ending] = [place.korean, ending]
+    counted = [noun.korean for noun in grammar.NOUNS]
+    counted += [noun.counter for noun in grammar.NOUNS]
+    for stem in stems:
+        if stem[0] in counted:
+            for role in grammar.PARTICLES:
+                ending = grammar.particle(stem[-1], role)
+                written["".join(stem) + ending] = [*stem, ending]
     return written
 
 
 _WRITTEN = {
     "korean": _written_korean(),
-    "english": {word: [word] for word in _words("english")},
+    "english": {word: [word] for word in grammar.words("english")},
 }
 
 
@@ -586,7 +262,7 @@ def vocabulary(pairs: Iterable[Pair] | None, language: str) -> Vocabulary:
         language: "korean" or "english".
     """
     _check_language(language)
-    words = _words(language)
+    words = grammar.words(language)
     if pairs is not None:
         used = {token for pair in pairs for token in getattr(pair, language)}
         words = [word for word in words if word in used]

@@ -1,0 +1,430 @@
+"""The small Korean-English grammar that writes the corpus: plans, and two word orders.
+
+A sentence is planned first, as a list of clauses. `korean` and `english` each write
+the same plan in the order of their language, and mark the words that belong together.
+The words themselves stand in data/grammar.toml.
+
+Three rules give every sentence exactly one translation, in both directions:
+
+- A subject with 은/는 is "the boy", 소년 한 명이 is "a boy". A bare object is "a boy",
+  그 소년을 is "the boy". Numbers follow their noun in Korean: 소년 두 명, "two boys".
+- A noun that comes back is 그 + noun in Korean and a pronoun in English. It comes back
+  only while nothing else in the sentence could be meant by that pronoun.
+- A subject that stays the same is dropped in Korean and a pronoun in English.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Noun(NamedTuple):
+    korean: str
+    english: str
+    plural: str
+    kind: str  # "person", "animal", "food" or "thing"
+    pronoun: str
+    counter: str  # follows a number in Korean: 고양이 두 마리
+
+
+class Adjective(NamedTuple):
+    korean: str
+    english: str
+    kinds: list[str]
+
+
+class Place(NamedTuple):
+    korean: str
+    preposition: str
+    english: str
+
+
+class Time(NamedTuple):
+    korean: str
+    english: str
+    tenses: list[str]
+
+
+class Verb(NamedTuple):
+    korean: list[str]  # past, present, future
+    joined: list[str]  # past, present, when another clause follows
+    english: list[str]  # plain, with he or she, past
+    subjects: list[str]  # the kinds of noun that make sense
+    objects: list[str]
+    places: list[str]
+    place_particle: str = "에서"
+    uses_up: bool = False  # what was eaten cannot come back
+
+
+class Thing(NamedTuple):
+    """Someone or something that a sentence speaks of."""
+
+    nouns: list[Noun]  # one, or two joined by "and"
+    adjectives: list[Adjective]  # one for each noun, or none
+    form: str  # "the", "a", "two", "three" or "plural" (the boys)
+    pronoun: str
+
+
+class Clause(NamedTuple):
+    """What one clause says, in no language yet; a mention is new, known or same."""
+
+    subject: Thing
+    subject_mention: str
+    verb: Verb
+    tense: str
+    object: Thing | None
+    object_mention: str
+    place: Place | None
+    time: Time | None
+    time_first: bool
+
+
+class Word(NamedTuple):
+    """A word; words of the two languages with the same link translate each other."""
+
+    text: str
+    link: str = ""
+    introduces: str = ""  # the Korean noun that is named here for the first time
+    means: tuple[str, ...] = ()  # the Korean nouns that a pronoun stands for
+
+
+TABLES: dict[str, Any] = tomllib.loads(
+    files("course_lib").joinpath("data/grammar.toml").read_text(encoding="utf-8")
+)
+PARTICLES: dict[str, list[str]] = TABLES["particles"]
+NOUNS = [Noun(korean, *row) for korean, row in TABLES["nouns"].items()]
+ADJECTIVES = [Adjective(korean, *row) for korean, row in TABLES["adjectives"].items()]
+PLACES = [Place(korean, *row) for korean, row in TABLES["places"].items()]
+TIMES = [Time(korean, *row) for korean, row in TABLES["times"].items()]
+VERBS = [Verb(**row) for row in TABLES["verbs"]]
+TENSES = ["past", "present", "future"]
+NUMBERS = {"a": "한", "two": "두", "three": "세"}
+PRONOUNS = {  # as subject, as object
+    "he": ["he", "him"],
+    "she": ["she", "her"],
+    "it": ["it", "it"],
+    "they": ["they", "them"],
+}
+
+
+def particle(word: str, role: str) -> str:
+    """The particle that fits a word: after a final consonant 은, after a vowel 는.
+
+    Args:
+        word: a Korean word that ends in a Hangul syllable.
+        role: "topic" 은/는, "subject" 이/가, "object" 을/를 or "and" 과/와.
+
+    Source: Unicode lists the Hangul syllables from 가 on, 28 endings for each; the
+    first of the 28 has no final consonant.
+    """
+    after_consonant, after_vowel = PARTICLES[role]
+    has_final_consonant = (ord(word[-1]) - ord("가")) % 28 > 0
+    return after_consonant if has_final_consonant else after_vowel
+
+
+# Writing a plan
+
+
+def korean(clauses: list[Clause]) -> list[Word]:
+    """Write a plan in Korean order: subject, time, place, object, verb."""
+    words: list[Word] = []
+    for number, clause in enumerate(clauses):
+        time = [Word(clause.time.korean, "time")] if clause.time else []
+        clause_words = time if clause.time_first else []
+        if clause.subject_mention != "same":
+            clause_words += korean_phrase(
+                clause.subject, "subject", clause.subject_mention
+            )
+        if not clause.time_first:
+            clause_words += time
+        if clause.place:
+            clause_words.append(Word(clause.place.korean, "place"))
+            clause_words.append(Word(clause.verb.place_particle, "preposition"))
+        if clause.object:
+            clause_words += korean_phrase(
+                clause.object, "object", clause.object_mention
+            )
+        clause_words += korean_verb(clause, clause is clauses[-1])
+        words += numbered(clause_words, number)
+    return [*words, Word(".", "end")]
+
+
+def english(clauses: list[Clause]) -> list[Word]:
+    """Write a plan in English order: subject, verb, object, place, time."""
+    words: list[Word] = []
+    for number, clause in enumerate(clauses):
+        time = clause.time.english.split() if clause.time else []
+        time_words = [Word(word, "time") for word in time]
+        clause_words = time_words if clause.time_first else []
+        clause_words += english_phrase(
+            clause.subject, "subject", clause.subject_mention
+        )
+        clause_words += english_verb(clause)
+        if clause.object:
+            clause_words += english_phrase(
+                clause.object, "object", clause.object_mention
+            )
+        if clause.place:
+            clause_words.append(Word(clause.place.preposition, "preposition"))
+            clause_words.append(Word("the"))
+            clause_words.append(Word(clause.place.english, "place"))
+        if not clause.time_first:
+            clause_words += time_words
+        if clause is not clauses[-1]:
+            # In Korean "and" is the ending of the last word, 것이고 or 쫓았고.
+            link = "will" if clause.tense == "future" else "verb"
+            clause_words += [Word(","), Word("and", link)]
+        words += numbered(clause_words, number)
+    return [*words, Word(".", "end")]
+
+
+def numbered(words: list[Word], clause: int) -> list[Word]:
+    """Make the links of one clause different from those of every other clause."""
+    return [
+        word._replace(link=f"{clause} {word.link}") if word.link else word
+        for word in words
+    ]
+
+
+def korean_phrase(thing: Thing, role: str, mention: str) -> list[Word]:
+    """Write 소년은, 작은 고양이 두 마리를, 왕과 여왕을: a noun phrase, its particle."""
+    words: list[Word] = []
+    counted = thing.form in NUMBERS and len(thing.nouns) == 1
+    many = thing.form == "plural"
+    if mention == "known":
+        counted, many = False, thing.pronoun == "they"
+        words.append(Word("그", f"{role} 0"))
+    elif role == "object":
+        counted = counted and thing.form != "a"
+        if thing.form in ("the", "plural"):
+            words.append(Word("그", "the"))
+    for i, noun in enumerate(thing.nouns):
+        if i > 0:
+            words.append(Word(particle(words[-1].text, "and"), f"{role} and"))
+        if mention == "new" and thing.adjectives:
+            words.append(Word(thing.adjectives[i].korean, f"{role} adjective {i}"))
+        introduces = noun.korean if mention == "new" else ""
+        words.append(Word(noun.korean, f"{role} {i}", introduces))
+    if many:
+        words.append(Word("들", f"{role} 0"))
+    if counted:
+        words.append(Word(NUMBERS[thing.form], f"{role} number"))
+        words.append(Word(thing.nouns[0].counter, f"{role} number"))
+    marker = "object" if role == "object" else "subject" if counted else "topic"
+    return [*words, Word(particle(words[-1].text, marker))]
+
+
+def english_phrase(thing: Thing, role: str, mention: str) -> list[Word]:
+    """Write the boy, two small cats, a king and a queen; or a pronoun."""
+    if mention != "new":
+        pronoun = PRONOUNS[thing.pronoun][role == "object"]
+        return [Word(pronoun, f"{role} 0", means=noun_names(thing))]
+    words: list[Word] = []
+    singular = thing.form in ("the", "a")
+    for i, noun in enumerate(thing.nouns):
+        if i > 0:
+            words.append(Word("and", f"{role} and"))
+        name = [Word(noun.english if singular else noun.plural, f"{role} {i}")]
+        name = [name[0]._replace(introduces=noun.korean)]
+        if thing.adjectives:
+            name.insert(0, Word(thing.adjectives[i].english, f"{role} adjective {i}"))
+        if thing.form == "a":
+            article = "an" if name[0].text[0] in "aeiou" else "a"
+            words.append(Word(article, f"{role} number"))
+        elif thing.form in NUMBERS:
+            words.append(Word(thing.form, f"{role} number"))
+        else:
+            words.append(Word("the", "the" if role == "object" else ""))
+        words += name
+    return words
+
+
+def korean_verb(clause: Clause, is_last: bool) -> list[Word]:
+    """Write 쫓았다, 쫓을 것이다; before another clause 쫓았고, 쫓을 것이고."""
+    dropped = clause.subject_mention == "same"
+    means = noun_names(clause.subject) if dropped else ()
+    if clause.tense == "future":
+        will = Word("것이다" if is_last else "것이고", "will")
+        return [Word(clause.verb.korean[2], "verb", means=means), will]
+    forms = clause.verb.korean if is_last else clause.verb.joined
+    return [Word(forms[TENSES.index(clause.tense)], "verb", means=means)]
+
+
+def english_verb(clause: Clause) -> list[Word]:
+    """Write chased, chases, chase or will chase, as tense and subject ask."""
+    plain, with_s, past = clause.verb.english
+    if clause.tense == "past":
+        return [Word(past, "verb")]
+    if clause.tense == "future":
+        return [Word("will", "will"), Word(plain, "verb")]
+    return [Word(plain if clause.subject.pronoun == "they" else with_s, "verb")]
+
+
+def noun_names(thing: Thing) -> tuple[str, ...]:
+    return tuple(noun.korean for noun in thing.nouns)
+
+
+# Planning
+
+
+class Planner:
+    """Plans one sentence at random, clause by clause.
+
+    Args:
+        random: only its random() is used, whose numbers Python promises to keep.
+        detail: how likely each adjective, place and time is, 0 to 1.
+    """
+
+    def __init__(self, random: Random, detail: float) -> None:
+        self.random = random
+        self.detail = detail
+        self.tense = self.pick(["past", "past", "past", "present", "future"])
+        self.clauses: list[Clause] = []
+        self.things: list[Thing] = []  # everything that was spoken of
+        self.pronouns: list[str] = []  # and the pronouns that could mean it
+        self.eaten: list[Thing] = []
+        self.times = TIMES
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        return items[int(self.random.random() * len(items))]
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def add_clause(self) -> None:
+        """Plan one clause more."""
+        subject, subject_mention = self.choose_subject()
+        used = [clause.verb for clause in self.clauses]
+        verb = self.pick(
+            [
+                verb
+                for verb in VERBS
+                if subject.nouns[0].kind in verb.subjects
+                and verb not in used
+                and (not verb.objects or self.kinds_left(verb.objects))
+            ]
+        )
+        object, object_mention = self.choose_object(verb, subject)
+        place = self.choose_place(verb)
+        time = self.choose_time()
+        time_first = bool(time) and subject_mention != "same" and self.chance(0.5)
+        self.clauses.append(
+            Clause(
+                subject,
+                subject_mention,
+                verb,
+                self.tense,
+                object,
+                object_mention,
+                place,
+                time,
+                time_first,
+            )
+        )
+
+    def choose_subject(self) -> tuple[Thing, str]:
+        """Choose whom the clause is about: the same as before, one known, or new."""
+        forms = ["the", "the", "the", "plural"]
+        if not self.clauses:
+            forms += ["a", "a", "two", "three"]
+        else:
+            same = self.clauses[-1].subject
+            if self.pronouns.count(same.pronoun) == 1 and self.chance(0.6):
+                return same, "same"
+            known = self.known_things(["person", "animal"], same)
+            if known and self.chance(0.5):
+                return self.pick(known), "known"
+        kinds = self.kinds_left(["person", "person", "animal"])
+        return self.new_thing(self.pick(kinds), forms, "the"), "new"
+
+    def choose_object(self, verb: Verb, subject: Thing) -> tuple[Thing | None, str]:
+        if not verb.objects:
+            return None, "new"
+        known = self.known_things(verb.objects, subject)
+        if known and self.chance(0.4):
+            thing, mention = self.pick(known), "known"
+        else:
+            forms = ["a", "a", "a", "the", "two", "three", "plural"]
+            kind = self.pick(self.kinds_left(verb.objects))
+            thing, mention = self.new_thing(kind, forms, "a"), "new"
+        if verb.uses_up:
+            self.eaten.append(thing)
+        return thing, mention
+
+    def choose_place(self, verb: Verb) -> Place | None:
+        used = [clause.place for clause in self.clauses]
+        places = [p for p in PLACES if p.korean in verb.places and p not in used]
+        return self.pick(places) if places and self.chance(self.detail) else None
+
+    def choose_time(self) -> Time | None:
+        """Choose a word of time that fits the tense; no later clause goes back."""
+        if self.clauses and self.tense == "past" and self.chance(self.detail / 2):
+            self.tense, self.times = "future", TIMES[-1:]  # tomorrow
+        times = [time for time in self.times if self.tense in time.tenses]
+        time = self.pick(times) if times and self.chance(self.detail) else None
+        self.times = TIMES[TIMES.index(time) + 1 :] if time else []
+        return time
+
+    def kinds_left(self, kinds: list[str]) -> list[str]:
+        """The kinds of which some noun has not been used."""
+        return [kind for kind in kinds if self.nouns_left(kind)]
+
+    def nouns_left(self, kind: str) -> list[Noun]:
+        used = [noun for thing in self.things for noun in thing.nouns]
+        return [noun for noun in NOUNS if noun.kind == kind and noun not in used]
+
+    def new_thing(self, kind: str, forms: list[str], form_of_two: str) -> Thing:
+        """Choose one noun, or two joined by "and", with or without adjectives."""
+        left = self.nouns_left(kind)
+        nouns = [self.pick(left)]
+        form = self.pick(forms)
+        pronoun = nouns[0].pronoun if form in ("the", "a") else "they"
+        self.pronouns.append(pronoun)
+        if len(left) > 1 and form in ("the", "a") and self.chance(0.15):
+            nouns.append(self.pick([noun for noun in left if noun not in nouns]))
+            form, pronoun = form_of_two, "they"
+            self.pronouns += [nouns[1].pronoun, "they"]
+        adjectives: list[Adjective] = []
+        if self.chance(self.detail):
+            # 작은 말과 곰: is the bear small too? So both nouns get one, or neither.
+            fitting = [a for a in ADJECTIVES if kind in a.kinds]
+            adjectives = [self.pick(fitting) for _ in nouns]
+        self.things.append(Thing(nouns, adjectives, form, pronoun))
+        return self.things[-1]
+
+    def known_things(self, kinds: list[str], subject: Thing) -> list[Thing]:
+        """Things of these kinds, not the subject, that a pronoun names beyond doubt."""
+        return [
+            thing
+            for thing in self.things
+            if thing.nouns[0].kind in kinds
+            and len(thing.nouns) == 1
+            and thing not in self.eaten
+            and thing is not subject
+            and self.pronouns.count(thing.pronoun) == 1
+        ]
+
+
+def words(language: str) -> list[str]:
+    """Every word of the grammar in one language, once, in a fixed order."""
+    if language == "korean":
+        endings = [form for forms in PARTICLES.values() for form in forms]
+        found = [".", "그", "들", *endings, "에서", "에", *NUMBERS.values()]
+        found += [noun.counter for noun in NOUNS]
+        for table in (NOUNS, ADJECTIVES, PLACES, TIMES):
+            found += [row.korean for row in table]
+        found += [form for verb in VERBS for form in verb.korean + verb.joined]
+        found += ["것이다", "것이고"]
+    else:
+        found = [".", ",", "the", "an", "and", "will", *NUMBERS]
+        found += [form for forms in PRONOUNS.values() for form in forms]
+        found += [form for noun in NOUNS for form in (noun.english, noun.plural)]
+        found += [adjective.english for adjective in ADJECTIVES]
+        found += [w for place in PLACES for w in (place.preposition, place.english)]
+        found += [word for time in TIMES for word in time.english.split()]
+        found += [form for verb in VERBS for form in verb.english]
+    return list(dict.fromkeys(found))
