@@ -47,19 +47,26 @@ class Pair:
 
 def _pair(clauses: list[Clause]) -> Pair:
     """Write a plan in both languages and read the gold answers off the words."""
-    korean, english = grammar.korean(clauses), grammar.english(clauses)
-    linked: dict[str, list[int]] = {}
-    for j, word in enumerate(english):
-        linked.setdefault(word.link, []).append(j)
+    korean: list[Word] = []
+    english: list[Word] = []
+    alignment: list[tuple[int, int]] = []
+    for clause in clauses:
+        is_last = clause is clauses[-1]
+        korean_words = grammar.korean(clause, is_last)
+        english_words = grammar.english(clause, is_last)
+        alignment += [
+            (i, j)
+            for i, korean_word in enumerate(korean_words, len(korean))
+            if korean_word.link
+            for j, english_word in enumerate(english_words, len(english))
+            if korean_word.link == english_word.link
+        ]
+        korean += korean_words
+        english += english_words
     return Pair(
         tuple(word.text for word in korean),
         tuple(word.text for word in english),
-        frozenset(
-            (i, j)
-            for i, word in enumerate(korean)
-            if word.link
-            for j in linked.get(word.link, [])
-        ),
+        frozenset(alignment),
         _antecedents(english),
         _antecedents(korean),
     )
@@ -106,16 +113,16 @@ def generate(
     while len(pairs) < count:
         enough = shortest + int(random.random() * (longest - shortest + 1))
         planner = Planner(random, detail=random.random() * enough / LONGEST)
-        length = 0
+        length = 1  # the full stop
         while length < enough and len(planner.clauses) < MOST_CLAUSES:
             planner.add_clause()
-            korean = tuple(word.text for word in grammar.korean(planner.clauses))
-            length = len(korean)
-        if shortest <= length <= longest and korean not in pairs:
-            pairs[korean] = _pair(planner.clauses)
-            misses = 0
-        else:
-            misses += 1
+            length += len(grammar.korean(planner.clauses[-1], is_last=False))
+        misses += 1
+        if shortest <= length <= longest:
+            pair = _pair(planner.clauses)
+            if pair.korean not in pairs:
+                pairs[pair.korean] = pair
+                misses = 0
         if misses == 20_000:
             raise ValueError(
                 f"count is {count}, but only {len(pairs)} different sentences of "

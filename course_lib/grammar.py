@@ -15,6 +15,7 @@ Three rules give every sentence exactly one translation, in both directions:
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from random import Random
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 Item = TypeVar("Item")
 
 
-class Noun(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Noun:
     korean: str
     english: str
     plural: str
@@ -31,25 +33,29 @@ class Noun(NamedTuple):
     counter: str  # follows a number in Korean: 고양이 두 마리
 
 
-class Adjective(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Adjective:
     korean: str
     english: str
     kinds: list[str]
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Place:
     korean: str
     preposition: str
     english: str
 
 
-class Time(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Time:
     korean: str
     english: str
     tenses: list[str]
 
 
-class Verb(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Verb:
     korean: list[str]  # past, present, future
     joined: list[str]  # past, present, when another clause follows
     english: list[str]  # plain, with he or she, past
@@ -60,7 +66,8 @@ class Verb(NamedTuple):
     uses_up: bool = False  # what was eaten cannot come back
 
 
-class Thing(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Thing:
     """Someone or something that a sentence speaks of."""
 
     nouns: list[Noun]  # one, or two joined by "and"
@@ -69,7 +76,8 @@ class Thing(NamedTuple):
     pronoun: str
 
 
-class Clause(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Clause:
     """What one clause says, in no language yet; a mention is new, known or same."""
 
     subject: Thing
@@ -101,6 +109,10 @@ ADJECTIVES = [Adjective(korean, *row) for korean, row in TABLES["adjectives"].it
 PLACES = [Place(korean, *row) for korean, row in TABLES["places"].items()]
 TIMES = [Time(korean, *row) for korean, row in TABLES["times"].items()]
 VERBS = [Verb(**row) for row in TABLES["verbs"]]
+KINDS = ["person", "animal", "food", "thing"]
+NOUNS_OF = {kind: [noun for noun in NOUNS if noun.kind == kind] for kind in KINDS}
+ADJECTIVES_OF = {kind: [a for a in ADJECTIVES if kind in a.kinds] for kind in KINDS}
+VERBS_OF = {kind: [v for v in VERBS if kind in v.subjects] for kind in KINDS}
 TENSES = ["past", "present", "future"]
 NUMBERS = {"a": "한", "two": "두", "three": "세"}
 PRONOUNS = {  # as subject, as object
@@ -129,64 +141,44 @@ def particle(word: str, role: str) -> str:
 # Writing a plan
 
 
-def korean(clauses: list[Clause]) -> list[Word]:
-    """Write a plan in Korean order: subject, time, place, object, verb."""
-    words: list[Word] = []
-    for number, clause in enumerate(clauses):
-        time = [Word(clause.time.korean, "time")] if clause.time else []
-        clause_words = time if clause.time_first else []
-        if clause.subject_mention != "same":
-            clause_words += korean_phrase(
-                clause.subject, "subject", clause.subject_mention
-            )
-        if not clause.time_first:
-            clause_words += time
-        if clause.place:
-            clause_words.append(Word(clause.place.korean, "place"))
-            clause_words.append(Word(clause.verb.place_particle, "preposition"))
-        if clause.object:
-            clause_words += korean_phrase(
-                clause.object, "object", clause.object_mention
-            )
-        clause_words += korean_verb(clause, clause is clauses[-1])
-        words += numbered(clause_words, number)
-    return [*words, Word(".", "end")]
+def korean(clause: Clause, is_last: bool) -> list[Word]:
+    """Write a clause in Korean order: subject, time, place, object, verb."""
+    time = [Word(clause.time.korean, "time")] if clause.time else []
+    words = time if clause.time_first else []
+    if clause.subject_mention != "same":
+        words += korean_phrase(clause.subject, "subject", clause.subject_mention)
+    if not clause.time_first:
+        words += time
+    if clause.place:
+        words.append(Word(clause.place.korean, "place"))
+        words.append(Word(clause.verb.place_particle, "preposition"))
+    if clause.object:
+        words += korean_phrase(clause.object, "object", clause.object_mention)
+    words += korean_verb(clause, is_last)
+    return [*words, Word(".", "end")] if is_last else words
 
 
-def english(clauses: list[Clause]) -> list[Word]:
-    """Write a plan in English order: subject, verb, object, place, time."""
-    words: list[Word] = []
-    for number, clause in enumerate(clauses):
-        time = clause.time.english.split() if clause.time else []
-        time_words = [Word(word, "time") for word in time]
-        clause_words = time_words if clause.time_first else []
-        clause_words += english_phrase(
-            clause.subject, "subject", clause.subject_mention
-        )
-        clause_words += english_verb(clause)
-        if clause.object:
-            clause_words += english_phrase(
-                clause.object, "object", clause.object_mention
-            )
-        if clause.place:
-            clause_words.append(Word(clause.place.preposition, "preposition"))
-            clause_words.append(Word("the"))
-            clause_words.append(Word(clause.place.english, "place"))
-        if not clause.time_first:
-            clause_words += time_words
-        if clause is not clauses[-1]:
-            # In Korean "and" is the ending of the last word, 것이고 or 쫓았고.
-            link = "will" if clause.tense == "future" else "verb"
-            clause_words += [Word(","), Word("and", link)]
-        words += numbered(clause_words, number)
-    return [*words, Word(".", "end")]
-
-
-def numbered(words: list[Word], clause: int) -> list[Word]:
-    """Make the links of one clause different from those of every other clause."""
+def english(clause: Clause, is_last: bool) -> list[Word]:
+    """Write a clause in English order: subject, verb, object, place, time."""
+    time = clause.time.english.split() if clause.time else []
+    time_words = [Word(word, "time") for word in time]
+    words = time_words if clause.time_first else []
+    words += english_phrase(clause.subject, "subject", clause.subject_mention)
+    words += english_verb(clause)
+    if clause.object:
+        words += english_phrase(clause.object, "object", clause.object_mention)
+    if clause.place:
+        words.append(Word(clause.place.preposition, "preposition"))
+        words += [Word("the"), Word(clause.place.english, "place")]
+    if not clause.time_first:
+        words += time_words
+    if is_last:
+        return [*words, Word(".", "end")]
+    # In Korean "and" is the ending of the last word: 쫓았고, 쫓을 것이고.
     return [
-        word._replace(link=f"{clause} {word.link}") if word.link else word
-        for word in words
+        *words,
+        Word(","),
+        Word("and", "will" if clause.tense == "future" else "verb"),
     ]
 
 
@@ -228,18 +220,19 @@ def english_phrase(thing: Thing, role: str, mention: str) -> list[Word]:
     for i, noun in enumerate(thing.nouns):
         if i > 0:
             words.append(Word("and", f"{role} and"))
-        name = [Word(noun.english if singular else noun.plural, f"{role} {i}")]
-        name = [name[0]._replace(introduces=noun.korean)]
+        name = noun.english if singular else noun.plural
+        phrase = [Word(name, f"{role} {i}", introduces=noun.korean)]
         if thing.adjectives:
-            name.insert(0, Word(thing.adjectives[i].english, f"{role} adjective {i}"))
+            adjective = thing.adjectives[i].english
+            phrase.insert(0, Word(adjective, f"{role} adjective {i}"))
         if thing.form == "a":
-            article = "an" if name[0].text[0] in "aeiou" else "a"
+            article = "an" if phrase[0].text[0] in "aeiou" else "a"
             words.append(Word(article, f"{role} number"))
         elif thing.form in NUMBERS:
             words.append(Word(thing.form, f"{role} number"))
         else:
             words.append(Word("the", "the" if role == "object" else ""))
-        words += name
+        words += phrase
     return words
 
 
@@ -288,6 +281,7 @@ class Planner:
         self.pronouns: list[str] = []  # and the pronouns that could mean it
         self.eaten: list[Thing] = []
         self.times = TIMES
+        self.nouns_left = dict(NOUNS_OF)
 
     def pick(self, items: Sequence[Item]) -> Item:
         return items[int(self.random.random() * len(items))]
@@ -298,16 +292,7 @@ class Planner:
     def add_clause(self) -> None:
         """Plan one clause more."""
         subject, subject_mention = self.choose_subject()
-        used = [clause.verb for clause in self.clauses]
-        verb = self.pick(
-            [
-                verb
-                for verb in VERBS
-                if subject.nouns[0].kind in verb.subjects
-                and verb not in used
-                and (not verb.objects or self.kinds_left(verb.objects))
-            ]
-        )
+        verb = self.choose_verb(subject)
         object, object_mention = self.choose_object(verb, subject)
         place = self.choose_place(verb)
         time = self.choose_time()
@@ -341,6 +326,16 @@ class Planner:
         kinds = self.kinds_left(["person", "person", "animal"])
         return self.new_thing(self.pick(kinds), forms, "the"), "new"
 
+    def choose_verb(self, subject: Thing) -> Verb:
+        """Choose a verb that makes sense and was not used in this sentence."""
+        used = [clause.verb for clause in self.clauses]
+        verbs = [
+            verb
+            for verb in VERBS_OF[subject.nouns[0].kind]
+            if verb not in used and (not verb.objects or self.kinds_left(verb.objects))
+        ]
+        return self.pick(verbs)
+
     def choose_object(self, verb: Verb, subject: Thing) -> tuple[Thing | None, str]:
         if not verb.objects:
             return None, "new"
@@ -371,28 +366,27 @@ class Planner:
 
     def kinds_left(self, kinds: list[str]) -> list[str]:
         """The kinds of which some noun has not been used."""
-        return [kind for kind in kinds if self.nouns_left(kind)]
+        return [kind for kind in kinds if self.nouns_left[kind]]
 
-    def nouns_left(self, kind: str) -> list[Noun]:
-        used = [noun for thing in self.things for noun in thing.nouns]
-        return [noun for noun in NOUNS if noun.kind == kind and noun not in used]
+    def take_noun(self, kind: str) -> Noun:
+        noun = self.pick(self.nouns_left[kind])
+        self.nouns_left[kind] = [n for n in self.nouns_left[kind] if n is not noun]
+        return noun
 
     def new_thing(self, kind: str, forms: list[str], form_of_two: str) -> Thing:
         """Choose one noun, or two joined by "and", with or without adjectives."""
-        left = self.nouns_left(kind)
-        nouns = [self.pick(left)]
+        nouns = [self.take_noun(kind)]
         form = self.pick(forms)
         pronoun = nouns[0].pronoun if form in ("the", "a") else "they"
         self.pronouns.append(pronoun)
-        if len(left) > 1 and form in ("the", "a") and self.chance(0.15):
-            nouns.append(self.pick([noun for noun in left if noun not in nouns]))
+        if pronoun != "they" and self.nouns_left[kind] and self.chance(0.15):
+            nouns.append(self.take_noun(kind))
             form, pronoun = form_of_two, "they"
             self.pronouns += [nouns[1].pronoun, "they"]
         adjectives: list[Adjective] = []
         if self.chance(self.detail):
             # 작은 말과 곰: is the bear small too? So both nouns get one, or neither.
-            fitting = [a for a in ADJECTIVES if kind in a.kinds]
-            adjectives = [self.pick(fitting) for _ in nouns]
+            adjectives = [self.pick(ADJECTIVES_OF[kind]) for _ in nouns]
         self.things.append(Thing(nouns, adjectives, form, pronoun))
         return self.things[-1]
 
