@@ -6,6 +6,7 @@ needs stand in a module named after what they draw.
 
 from course_lib.plots.curves import curves, histograms
 from course_lib.plots.maps import heat_map, stages
+from course_lib.plots.sharpness import sharpness
 from course_lib.plots.style import BLUE, GREEN, GREY, INK, ORANGE, use_style
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "curves",
     "heat_map",
     "histograms",
+    "sharpness",
     "stages",
     "use_style",
 ]

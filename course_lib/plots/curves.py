@@ -1,23 +1,41 @@
 """Lines and histograms."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from torch import Tensor
 
 
-def curves(ax: Axes, x: list[int], lines: dict[str, list[float]]) -> None:
-    """Draw lines over d_k, named by coloured words.
+def curves(
+    ax: Axes,
+    x: Sequence[int],
+    lines: dict[str, list[float]],
+    *,
+    label: str = "$d_k$",
+    log: bool = True,
+) -> None:
+    """Draw lines over widths or lengths, named by coloured words.
 
     Args:
         ax: where to draw.
-        x: the values of d_k, powers of 4.
-        lines: name -> one value for each d_k; the first is blue, then orange.
+        x: the values across, d_k for example.
+        lines: name -> one value for each x; blue first, then orange, green, grey.
+        label: what x is.
+        log: True spaces powers of a number evenly, and marks some of them.
+
+    Raises:
+        ValueError: when a line has more or fewer values than x.
     """
     for name, values in lines.items():
+        if len(values) != len(x):
+            raise ValueError(f"{name!r} has {len(values)} values for {len(x)} places")
         ax.plot(x, values, marker="o", label=name)
-    ax.set_xscale("log", base=4)
-    ax.set_xticks(x[::2], [str(value) for value in x[::2]])
-    ax.minorticks_off()
-    ax.set_xlabel("$d_k$")
+    if log:
+        every = max(2, -(-len(x) // 5))
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(x[::every], [str(value) for value in x[::every]])
+        ax.minorticks_off()
+    ax.set_xlabel(label)
     ax.legend()
 
 

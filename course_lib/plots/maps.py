@@ -9,7 +9,8 @@ from torch import Tensor
 
 from course_lib.plots.style import INK
 
-PLAIN = ListedColormap([(0.5, 0.53, 0.57, 0.14)])
+PLAIN = ListedColormap([(0.5, 0.53, 0.57, 0.1)])
+MOST_NUMBERS = 10  # columns; a wider map shows its colours alone
 
 
 def heat_map(
@@ -28,7 +29,15 @@ def heat_map(
         rows: names of the queries, from top to bottom.
         columns: names of the keys, from left to right.
         coloured: True for weights, which run from 0 to 1; scores stay plain.
+
+    Raises:
+        ValueError: when the names do not fit the numbers.
     """
+    if tuple(numbers.shape) != (len(rows), len(columns)):
+        raise ValueError(
+            f"numbers {tuple(numbers.shape)} need as many names, got {len(rows)} for "
+            f"the rows and {len(columns)} for the columns"
+        )
     cells = numbers.detach().tolist()
     whole = all(cell == round(cell) for row in cells for cell in row)
     colours = cells if coloured else [[0.0] * len(row) for row in cells]
@@ -37,12 +46,13 @@ def heat_map(
             fill = plt.get_cmap("cividis" if coloured else PLAIN)(cell)
             ax.add_patch(Rectangle((j - 0.48, i - 0.47), 0.96, 0.94, color=fill, lw=0))
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    for i, row in enumerate(cells):
+    for i, row in enumerate(cells if len(columns) <= MOST_NUMBERS else []):
         for j, cell in enumerate(row):
             dark = coloured and cell < 0.55
             ink = INK if not coloured else "white" if dark else "#15181c"
             text = f"{cell:.0f}" if whole else f"{cell:.2f}"
-            ax.text(j, i, text, ha="center", va="center", color=ink)
+            size = 11 if len(columns) <= 5 else 8
+            ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)

@@ -51,8 +51,8 @@ def use_style() -> None:
             "grid.linewidth": 0.6,
             "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, GREY]),
             "legend.frameon": False,
-            "legend.labelcolor": "linecolor",
-            "legend.handlelength": 0.9,
+            "legend.labelcolor": INK,
+            "legend.handlelength": 1.2,
             "lines.linewidth": 2.4,
             "lines.markersize": 5,
         }
