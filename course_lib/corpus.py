@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_lib import grammar
-from course_lib.grammar import Clause, Planner, Word
+from course_lib.grammar import Planner, Word
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SHORTEST, LONGEST = 4, 26  # Korean tokens in a sentence, the full stop included
@@ -45,15 +45,14 @@ class Pair:
     dropped: tuple[tuple[int, int], ...]
 
 
-def _pair(clauses: list[Clause]) -> Pair:
-    """Write a plan in both languages and read the gold answers off the words."""
+def _pair(clauses: list[tuple[list[Word], list[Word]]]) -> Pair:
+    """Put clauses together and read the gold answers off the words."""
     korean: list[Word] = []
     english: list[Word] = []
     alignment: list[tuple[int, int]] = []
-    for clause in clauses:
-        is_last = clause is clauses[-1]
-        korean_words = grammar.korean(clause, is_last)
-        english_words = grammar.english(clause, is_last)
+    for number, (korean_words, english_words) in enumerate(clauses, start=1):
+        if number < len(clauses):
+            korean_words, english_words = grammar.joined(korean_words, english_words)
         alignment += [
             (i, j)
             for i, korean_word in enumerate(korean_words, len(korean))
@@ -63,6 +62,9 @@ def _pair(clauses: list[Clause]) -> Pair:
         ]
         korean += korean_words
         english += english_words
+    alignment.append((len(korean), len(english)))
+    korean.append(Word("."))
+    english.append(Word("."))
     return Pair(
         tuple(word.text for word in korean),
         tuple(word.text for word in english),
@@ -113,13 +115,16 @@ def generate(
     while len(pairs) < count:
         enough = shortest + int(random.random() * (longest - shortest + 1))
         planner = Planner(random, detail=random.random() * enough / LONGEST)
+        korean: list[list[Word]] = []
         length = 1  # the full stop
-        while length < enough and len(planner.clauses) < MOST_CLAUSES:
+        while length < enough and len(korean) < MOST_CLAUSES:
             planner.add_clause()
-            length += len(grammar.korean(planner.clauses[-1], is_last=False))
+            korean.append(grammar.korean(planner.clauses[-1]))
+            length += len(korean[-1])
         misses += 1
         if shortest <= length <= longest:
-            pair = _pair(planner.clauses)
+            english = [grammar.english(clause) for clause in planner.clauses]
+            pair = _pair(list(zip(korean, english, strict=True)))
             if pair.korean not in pairs:
                 pairs[pair.korean] = pair
                 misses = 0

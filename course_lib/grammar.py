@@ -114,6 +114,11 @@ NOUNS_OF = {kind: [noun for noun in NOUNS if noun.kind == kind] for kind in KIND
 ADJECTIVES_OF = {kind: [a for a in ADJECTIVES if kind in a.kinds] for kind in KINDS}
 VERBS_OF = {kind: [v for v in VERBS if kind in v.subjects] for kind in KINDS}
 TENSES = ["past", "present", "future"]
+JOINED = {"것이다": "것이고"} | {
+    alone: before_another
+    for verb in VERBS
+    for alone, before_another in zip(verb.korean, verb.joined, strict=False)
+}
 NUMBERS = {"a": "한", "two": "두", "three": "세"}
 PRONOUNS = {  # as subject, as object
     "he": ["he", "him"],
@@ -141,7 +146,7 @@ def particle(word: str, role: str) -> str:
 # Writing a plan
 
 
-def korean(clause: Clause, is_last: bool) -> list[Word]:
+def korean(clause: Clause) -> list[Word]:
     """Write a clause in Korean order: subject, time, place, object, verb."""
     time = [Word(clause.time.korean, "time")] if clause.time else []
     words = time if clause.time_first else []
@@ -154,11 +159,10 @@ def korean(clause: Clause, is_last: bool) -> list[Word]:
         words.append(Word(clause.verb.place_particle, "preposition"))
     if clause.object:
         words += korean_phrase(clause.object, "object", clause.object_mention)
-    words += korean_verb(clause, is_last)
-    return [*words, Word(".", "end")] if is_last else words
+    return words + korean_verb(clause)
 
 
-def english(clause: Clause, is_last: bool) -> list[Word]:
+def english(clause: Clause) -> list[Word]:
     """Write a clause in English order: subject, verb, object, place, time."""
     time = clause.time.english.split() if clause.time else []
     time_words = [Word(word, "time") for word in time]
@@ -170,16 +174,16 @@ def english(clause: Clause, is_last: bool) -> list[Word]:
     if clause.place:
         words.append(Word(clause.place.preposition, "preposition"))
         words += [Word("the"), Word(clause.place.english, "place")]
-    if not clause.time_first:
-        words += time_words
-    if is_last:
-        return [*words, Word(".", "end")]
-    # In Korean "and" is the ending of the last word: 쫓았고, 쫓을 것이고.
-    return [
-        *words,
-        Word(","),
-        Word("and", "will" if clause.tense == "future" else "verb"),
-    ]
+    return words if clause.time_first else words + time_words
+
+
+def joined(korean: list[Word], english: list[Word]) -> tuple[list[Word], list[Word]]:
+    """Prepare a clause for the next one: 쫓았다 becomes 쫓았고, English gets "and"."""
+    last = korean[-1]
+    return (
+        [*korean[:-1], last._replace(text=JOINED[last.text])],
+        [*english, Word(","), Word("and", last.link)],
+    )
 
 
 def korean_phrase(thing: Thing, role: str, mention: str) -> list[Word]:
@@ -236,15 +240,13 @@ def english_phrase(thing: Thing, role: str, mention: str) -> list[Word]:
     return words
 
 
-def korean_verb(clause: Clause, is_last: bool) -> list[Word]:
-    """Write 쫓았다, 쫓을 것이다; before another clause 쫓았고, 쫓을 것이고."""
+def korean_verb(clause: Clause) -> list[Word]:
+    """Write 쫓았다, 쫓는다 or 쫓을 것이다; it stands for a subject that was dropped."""
     dropped = clause.subject_mention == "same"
     means = noun_names(clause.subject) if dropped else ()
-    if clause.tense == "future":
-        will = Word("것이다" if is_last else "것이고", "will")
-        return [Word(clause.verb.korean[2], "verb", means=means), will]
-    forms = clause.verb.korean if is_last else clause.verb.joined
-    return [Word(forms[TENSES.index(clause.tense)], "verb", means=means)]
+    form = clause.verb.korean[TENSES.index(clause.tense)]
+    will = [Word("것이다", "will")] if clause.tense == "future" else []
+    return [Word(form, "verb", means=means), *will]
 
 
 def english_verb(clause: Clause) -> list[Word]:
@@ -329,10 +331,11 @@ class Planner:
     def choose_verb(self, subject: Thing) -> Verb:
         """Choose a verb that makes sense and was not used in this sentence."""
         used = [clause.verb for clause in self.clauses]
+        kinds = set(self.kinds_left(KINDS))
         verbs = [
             verb
             for verb in VERBS_OF[subject.nouns[0].kind]
-            if verb not in used and (not verb.objects or self.kinds_left(verb.objects))
+            if verb not in used and (not verb.objects or kinds & set(verb.objects))
         ]
         return self.pick(verbs)
 
@@ -357,8 +360,10 @@ class Planner:
 
     def choose_time(self) -> Time | None:
         """Choose a word of time that fits the tense; no later clause goes back."""
+        tomorrow = TIMES[-1]
         if self.clauses and self.tense == "past" and self.chance(self.detail / 2):
-            self.tense, self.times = "future", TIMES[-1:]  # tomorrow
+            self.tense, self.times = "future", []
+            return tomorrow
         times = [time for time in self.times if self.tense in time.tenses]
         time = self.pick(times) if times and self.chance(self.detail) else None
         self.times = TIMES[TIMES.index(time) + 1 :] if time else []
