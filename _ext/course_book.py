@@ -6,6 +6,7 @@ stand in the built site under `vendor/`: MathJax comes from the installed packag
 Nothing of others lies in the repository, and `jupyter-book build .` is enough.
 """
 
+import re
 import shutil
 from importlib.metadata import files
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
 
 HERE = Path(__file__).parent
 WIDGET_HOST = HERE / "static-widgets.js"
@@ -22,6 +24,23 @@ MATHJAX = "tex-mml-chtml.js"
 MATHJAX_PARTS = (MATHJAX, "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 logger = logging.getLogger(__name__)
+
+
+class Minutes(SphinxRole):
+    """`` {minutes}`03` ``: the minutes that chapter 3 says it takes."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        for chapter in Path(self.env.srcdir, "chapters").glob(f"{self.text}-*.ipynb"):
+            self.env.note_dependency(str(chapter))
+            time = re.search(r"\*\*Time:\*\* (\d+) minutes", chapter.read_text("utf-8"))
+            if time:
+                text = f"{time[1]} minutes"
+                return [nodes.inline(text=text, classes=["minutes"])], []
+        message = self.inliner.reporter.warning(
+            f"chapter {self.text} says nowhere how many minutes it takes",
+            line=self.lineno,
+        )
+        return [], [message]
 
 
 def use_vendored_scripts(app: Sphinx, config: Any) -> None:
@@ -68,6 +87,13 @@ def warn_about_images_without_alt(
             )
 
 
+def drop_thebe_settings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Thebe needs a server; the theme writes its settings into each notebook page."""
+    for raw in list(doctree.findall(nodes.raw)):
+        if "x-thebe-config" in raw.astext() or "<script>kernelName" in raw.astext():
+            raw.parent.remove(raw)
+
+
 def mend_page(
     app: Sphinx,
     pagename: str,
@@ -76,26 +102,47 @@ def mend_page(
     doctree: nodes.document | None,
 ) -> None:
     """Take out of each page what disturbs a reader."""
-    # Thebe needs a server. The theme writes its script twice even when it is off,
-    # which is an error in the console of every page.
-    context["script_files"] = [
-        script for script in context.get("script_files", []) if not is_thebe(script)
-    ]
+    # The theme loads Thebe twice, even when it is off: an error in every console.
+    for kind in ("script_files", "css_files"):
+        context[kind] = [file for file in context.get(kind, []) if not is_thebe(file)]
+    context["header_buttons"] = plain_buttons(context.get("header_buttons", []))
     # Each fold would be read aloud by this name, not by the one that the page shows.
     context["body"] = context.get("body", "").replace(
         ' aria-label="Toggle hidden content"', ""
     )
 
 
-def is_thebe(script: Any) -> bool:
-    body = getattr(script, "attributes", {}).get("body") or ""
-    name = str(getattr(script, "filename", None) or "")
+def is_thebe(file: Any) -> bool:
+    """Whether a script or style belongs to Thebe."""
+    body = getattr(file, "attributes", {}).get("body") or ""
+    name = str(getattr(file, "filename", None) or "")
     return "THEBE_JS_URL" in body or "sphinx-thebe" in name
 
 
+def plain_buttons(buttons: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Unfold the theme's menus of one entry into buttons that say what they do."""
+    plain = []
+    for button in buttons:
+        label, entries = button.get("label"), button.get("buttons", [])
+        if label == "launch-buttons":
+            colab = {**entries[0], "icon": "fas fa-rocket", "text": "Open in Colab"}
+            plain.append(colab | {"tooltip": "Run this chapter in Colab"})
+        elif label == "download-buttons":
+            plain += [
+                entry | {"icon": "fas fa-download", "text": "Download"}
+                for entry in entries
+                if entry.get("text") == ".ipynb"
+            ]
+        else:
+            plain.append(button)
+    return plain
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_role("minutes", Minutes())
     app.connect("config-inited", use_vendored_scripts)
     app.connect("doctree-resolved", warn_about_images_without_alt)
+    app.connect("doctree-resolved", drop_thebe_settings, priority=900)
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("build-finished", copy_vendored_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,6 +15,8 @@ import traitlets
 from torch import Tensor
 
 HERE = Path(__file__).parent
+WIDTHS = [2**i for i in range(13)]
+KEYS = 64
 
 
 def _read(*names: str) -> str:
@@ -38,9 +40,6 @@ class Sharpness(anywidget.AnyWidget):
         seed: of the random vectors.
     """
 
-    WIDTHS = [2**i for i in range(13)]
-    KEYS = 64
-
     _esm = _script("arithmetic.js", "parts.js", "sharpness.js")
     _css = _read("base.css", "sharpness.css")
     widths = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -52,8 +51,8 @@ class Sharpness(anywidget.AnyWidget):
     def __init__(self, queries: int = 32, seed: int = 3) -> None:
         self.scores = self._scores(queries, seed)
         super().__init__(
-            widths=self.WIDTHS,
-            key_count=self.KEYS,
+            widths=WIDTHS,
+            key_count=KEYS,
             tenths=(self.scores * 10).round().to(torch.int16).numpy().tobytes(),
             words={
                 "en": "tonight the hungry cats chase small grey mice".split(),
@@ -68,11 +67,11 @@ class Sharpness(anywidget.AnyWidget):
     def _scores(self, queries: int, seed: int) -> Tensor:
         """Dot products at each width, to one decimal: (B, widths, Tk)."""
         generator = torch.Generator().manual_seed(seed)
-        width = self.WIDTHS[-1]
+        width = WIDTHS[-1]
         query = torch.randn(queries, 1, width, generator=generator)  # (B, 1, d_k)
-        key = torch.randn(queries, self.KEYS, width, generator=generator)
+        key = torch.randn(queries, KEYS, width, generator=generator)
         sums = (query * key).cumsum(-1)  # (B, Tk, d_k): the score at every width
-        scores = sums[..., [width - 1 for width in self.WIDTHS]]  # (B, Tk, widths)
+        scores = sums[..., [width - 1 for width in WIDTHS]]  # (B, Tk, widths)
         return (scores.transpose(1, 2) * 10).round() / 10
 
     def __repr__(self) -> str:
@@ -92,7 +91,7 @@ class Ask(anywidget.AnyWidget):
 
     _esm = _script("parts.js", "ask.js")
     _css = _read("base.css", "ask.css")
-    questions = traitlets.List().tag(sync=True)
+    questions: traitlets.List[Any] = traitlets.List().tag(sync=True)
     instead = traitlets.Dict().tag(sync=True)
 
     def __init__(self, chapter: int, *names: str) -> None:
@@ -140,27 +139,33 @@ def _fault(question: Any) -> str | None:
     kind = question.get("kind")
     if kind not in ("predict", "check"):
         return f"kind must be 'predict' or 'check', not {kind!r}"
-    parts = {"check": (2,), "predict": (1, 2)}[kind]  # a prediction may answer too
-    counts = set()
     for language in ("en", "ko"):
-        text = question.get(language)
-        if not isinstance(text, dict) or not text.get("text"):
-            return f"there is no text in {language!r}"
-        choices = text.get("choices")
-        if not isinstance(choices, list) or not 2 <= len(choices) <= 6:
-            return f"{language!r} needs 2 to 6 choices"
-        for number, choice in enumerate(choices, start=1):
-            if not (
-                isinstance(choice, list)
-                and len(choice) in parts
-                and all(isinstance(part, str) and part for part in choice)
-            ):
-                needs = "[choice, answer]" if kind == "check" else "[choice]"
-                return f"choice {number} in {language!r} must be {needs}"
-        counts.add(len(choices))
-    if len(counts) > 1:
-        return "'en' and 'ko' differ in their number of choices"
+        fault = _language_fault(question.get(language), answers=kind == "check")
+        if fault:
+            return f"{language}: {fault}"
+    count = len(question["en"]["choices"])
+    if len(question["ko"]["choices"]) != count:
+        return "en and ko differ in their number of choices"
     right = question.get("right")
-    if kind == "check" and not (type(right) is int and 0 <= right < counts.pop()):
-        return f"right must be the number of a choice, from 0, not {right!r}"
+    if kind == "check" and not (type(right) is int and 0 <= right < count):
+        return f"right must be a choice, counted from 0, not {right!r}"
+    return None
+
+
+def _language_fault(part: Any, answers: bool) -> str | None:
+    """Say what is wrong with a question in one language, or None."""
+    if not isinstance(part, dict) or not part.get("text"):
+        return "there is no text"
+    choices = part.get("choices")
+    if not isinstance(choices, list) or not 2 <= len(choices) <= 6:
+        return "it needs 2 to 6 choices"
+    # A check answers every choice; a prediction may, and waits for the result if not.
+    lengths, form = ((2,), "[choice, answer]") if answers else ((1, 2), "[choice]")
+    for number, choice in enumerate(choices, start=1):
+        if (
+            not isinstance(choice, list)
+            or len(choice) not in lengths
+            or not all(isinstance(text, str) and text for text in choice)
+        ):
+            return f"choice {number} must be {form}, not {choice!r}"
     return None
