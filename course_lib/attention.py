@@ -5,7 +5,6 @@ kernel stand in `fused.py`.
 """
 
 import math
-from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -239,7 +238,7 @@ class MultiHeadAttention(nn.Module):
             )
 
     @classmethod
-    def from_torch(cls, module: nn.MultiheadAttention) -> Self:
+    def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Copy the weights of PyTorch's own module, whichever its `batch_first`.
 
         The copy takes (B, T, D), as everything in this library.

@@ -188,12 +188,10 @@ def check(
         raise ValueError(f"query, key and value must be (..., T, d), got {shapes}")
     if not query.is_floating_point():
         raise ValueError(f"query must hold floating-point numbers, got {query.dtype}")
-    batches = {tuple(x.shape[:-2]) for x in (query, key, value)}
-    if (
-        query.shape[-1] != key.shape[-1]
-        or key.shape[-2] != value.shape[-2]
-        or len(batches) > 1
-    ):
+    one_width = query.shape[-1] == key.shape[-1]
+    one_value_a_key = key.shape[-2] == value.shape[-2]
+    one_batch = query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
+    if not (one_width and one_value_a_key and one_batch):
         raise ValueError(
             f"query {shapes[0]}, key {shapes[1]} and value {shapes[2]} do not fit: "
             f"they must be (..., Tq, d_k), (..., Tk, d_k) and (..., Tk, d_v), "

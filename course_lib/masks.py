@@ -23,13 +23,9 @@ def padding_mask(
     Raises:
         ValueError: when lengths are not a row of integers from 0 to max_len.
     """
-    if lengths.dim() != 1 or lengths.is_floating_point() or lengths.is_complex():
-        raise ValueError(
-            f"lengths must be integers of shape (B,), "
-            f"got {lengths.dtype} of shape {tuple(lengths.shape)}"
-        )
+    _check_lengths(lengths, max_len)
     if max_len is None:
-        max_len = int(lengths.max()) if len(lengths) else 0
+        max_len = int(lengths.max())
     positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
     return positions < lengths[:, None]  # (B, max_len)
 
@@ -51,8 +47,13 @@ def causal_mask(
 
     Returns:
         (query_len, key_len), True where the row may attend to the column.
+
+    Raises:
+        ValueError: when a length is negative.
     """
     key_len = query_len if key_len is None else key_len
+    if query_len < 0 or key_len < 0:
+        raise ValueError(f"no mask of {query_len} queries and {key_len} keys")
     rows = torch.arange(query_len, device=device)[:, None]  # (query_len, 1)
     columns = torch.arange(key_len, device=device)  # (key_len,)
     return columns <= rows + (key_len - query_len)  # (query_len, key_len)
@@ -81,3 +82,19 @@ def sliding_window_mask(
     rows = torch.arange(length, device=device)[:, None]  # (length, 1)
     columns = torch.arange(length, device=device)  # (length,)
     return (columns <= rows) & (columns > rows - window)  # (length, length)
+
+
+def _check_lengths(lengths: Tensor, max_len: int | None) -> None:
+    """Refuse lengths that are no whole numbers, or that the batch cannot hold."""
+    if lengths.dim() != 1 or lengths.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            f"lengths must be integers of shape (B,), "
+            f"got {lengths.dtype} of shape {tuple(lengths.shape)}"
+        )
+    # Numbers can be looked at only where there are some, and not while compiling.
+    if torch.compiler.is_compiling() or type(lengths) is not Tensor or lengths.is_meta:
+        return
+    longest = int(lengths.max()) if max_len is None else max_len
+    for length in lengths.tolist():
+        if not 0 <= length <= longest:
+            raise ValueError(f"lengths must be from 0 to {longest}, got {length}")
