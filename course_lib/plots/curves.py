@@ -39,13 +39,16 @@ def curves(
     ax.legend()
 
 
-def histograms(ax: Axes, groups: dict[str, Tensor], reach: float) -> None:
+def histograms(
+    ax: Axes, groups: dict[str, Tensor], reach: float, *, legend: bool = True
+) -> None:
     """Draw the outlines of histograms on one axis.
 
     Args:
         ax: where to draw.
         groups: name -> numbers, any shape.
         reach: the axis runs from -reach to reach.
+        legend: False where the panel beside it names the same groups.
     """
     for name, numbers in groups.items():
         ax.hist(
@@ -57,4 +60,5 @@ def histograms(ax: Axes, groups: dict[str, Tensor], reach: float) -> None:
             linewidth=2,
             label=name,
         )
-    ax.legend()
+    if legend:
+        ax.legend(loc="upper right", handlelength=0.8)

@@ -22,7 +22,7 @@ def sharpness(
     """
     divided = scores / torch.tensor(widths).sqrt()[:, None]  # (B, widths, Tk)
     row = divided[0, widths.index(width), : len(words)].softmax(dim=-1)  # (Tk,)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 2.8))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 2.6))
     bars = left.barh(words, row.tolist(), color=BLUE)
     left.bar_label(bars, fmt="%.2f", padding=3)
     left.set(xlim=(0, 1), xlabel="weight")
@@ -30,6 +30,7 @@ def sharpness(
     left.grid(axis="y", visible=False)
     right.set_prop_cycle(color=[GREEN, ORANGE, GREY])  # as in the explorer
     curves(right, widths, _shares(divided.softmax(dim=-1)))
+    right.legend(loc="center right", bbox_to_anchor=(1, 0.62))
     right.set(ylim=(-0.03, 1.03), ylabel="share of the maximum")
     return figure
 

@@ -28,7 +28,7 @@ def use_style() -> None:
     """Set the style of the course; called when `plots` is imported."""
     plt.rcParams.update(
         {
-            "figure.figsize": (6.0, 3.2),
+            "figure.figsize": (5.2, 3.0),
             "figure.dpi": 160,
             "figure.facecolor": "none",
             "axes.facecolor": "none",
