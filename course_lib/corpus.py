@@ -1,7 +1,7 @@
 """Korean-English sentence pairs with gold alignments and antecedents.
 
-The pairs are written by the grammar in grammar.py: every sentence has exactly one
-translation, and we know which words belong together and whom each pronoun means.
+planner.py plans the sentences and grammar.py writes them: every sentence has exactly
+one translation, and we know which words belong together and whom each pronoun means.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_lib import grammar
-from course_lib.grammar import Planner, Word
+from course_lib.grammar import Word
+from course_lib.planner import Planner
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SHORTEST, LONGEST = 4, 26  # Korean tokens in a sentence, the full stop included
