@@ -1,0 +1,50 @@
+"""The exercises of the course: `checks.softmax.check(my_softmax)`.
+
+Each exercise has `check`, `hint` and `solution`; `EXERCISES` holds them all, in
+course order, and `progress()` shows what passed in this session.
+"""
+
+from .attention import scaled_dot_product_attention, softmax
+from .exercise import SESSION, Exercise
+from .heads import merge_heads, multi_head_attention, split_heads
+from .lookup import project_qkv, soft_lookup
+from .masks import causal_mask, masked_attention, padding_mask
+from .positions import add_positions, shift_matrix, sinusoidal_encoding
+from .recurrent import additive_scores, context_vector
+from .report import Note, Report
+
+EXERCISES: dict[str, Exercise] = {
+    exercise.id: exercise
+    for exercise in (
+        additive_scores,
+        context_vector,
+        project_qkv,
+        soft_lookup,
+        softmax,
+        scaled_dot_product_attention,
+        padding_mask,
+        causal_mask,
+        masked_attention,
+        sinusoidal_encoding,
+        add_positions,
+        shift_matrix,
+        split_heads,
+        merge_heads,
+        multi_head_attention,
+    )
+}
+
+
+def progress() -> Note:
+    """Show which exercises passed in this session, and what comes next."""
+    words = {True: "✓ passed", False: "✗ not yet", None: "○ not tried"}
+    rows = [(name, words[SESSION.get(name)]) for name in EXERCISES]
+    passed = sum(SESSION.get(name, False) for name in EXERCISES)
+    head = f"{passed} of {len(EXERCISES)} passed in this session"
+    width = max(map(len, EXERCISES))
+    text = "\n".join([head, *(f"{name:{width}}  {word}" for name, word in rows)])
+    table = "\n".join(f"| `{name}` | {word} |" for name, word in rows)
+    return Note(text, f"**{head}**\n\n| exercise | |\n|:--|:--|\n{table}")
+
+
+__all__ = ["EXERCISES", "Exercise", "Note", "Report", "progress", *EXERCISES]

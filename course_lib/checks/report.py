@@ -1,0 +1,108 @@
+"""What a check says: a report, and the notes that hints and solutions come in."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+Status = Literal["passed", "wrong", "not_attempted", "error", "timed_out"]
+
+# Icon, words and colour of each status. The colours are mid-tones that stand out
+# on white and on black; the words and the icon say the same without colour.
+LOOKS: dict[Status, tuple[str, str, str]] = {
+    "passed": ("✓", "Passed", "#23906f"),
+    "wrong": ("✗", "Not yet", "#d4573f"),
+    "not_attempted": ("○", "Not attempted yet", "#7d858d"),
+    "error": ("!", "Your code stopped with an error", "#d4573f"),
+    "timed_out": ("…", "Given up", "#c07a1c"),
+}
+
+BOX = (
+    "border:1px solid {colour};border-left-width:6px;border-radius:6px;"
+    "padding:.6rem .9rem;margin:.6rem 0;max-width:44rem;color:inherit;"
+    "background:transparent;overflow-wrap:anywhere"
+)
+PRE = "margin:.4rem 0 0;white-space:pre-wrap;background:transparent;color:inherit"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found out about one answer.
+
+    Args:
+        exercise: The id of the exercise.
+        status: One of passed, wrong, not_attempted, error, timed_out.
+        message: One plain sentence or two: what went wrong, on which input.
+        diagnosis: The id of the misconception, `None` if there is no known one.
+        example: The smallest input that shows it, with its numbers.
+        section: The part of the course that explains it.
+        printed: What the answer printed on the first call, shortened.
+    """
+
+    exercise: str
+    status: Status
+    message: str
+    diagnosis: str | None = None
+    example: str = ""
+    section: str = ""
+    printed: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self.status == "passed"
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        icon, words, _ = LOOKS[self.status]
+        name = f" [{self.diagnosis}]" if self.diagnosis else ""
+        lines = [f"{icon} {self.exercise}: {words.lower()}{name}", self.message]
+        if self.example:
+            lines.append(self.example)
+        if self.section:
+            lines.append(f"Read: {self.section}.")
+        if self.printed:
+            lines.append(f"Your code printed:\n{self.printed}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        icon, words, colour = LOOKS[self.status]
+        head = f'<strong><span aria-hidden="true">{icon}</span> {words}</strong>'
+        head += f" · <code>{escape(self.exercise)}</code>"
+        if self.diagnosis:
+            head += f" · <code>{escape(self.diagnosis)}</code>"
+        parts = [head, f"<div>{escape(self.message)}</div>"]
+        if self.example:
+            parts.append(f'<pre style="{PRE}">{escape(self.example)}</pre>')
+        if self.section:
+            parts.append(f"<div>Read: {escape(self.section)}.</div>")
+        if self.printed:
+            parts.append("<div>Your code printed:</div>")
+            parts.append(f'<pre style="{PRE}">{escape(self.printed)}</pre>')
+        style = BOX.format(colour=colour)
+        inside = "".join(parts)
+        return f'<div class="check-report" role="status" style="{style}">{inside}</div>'
+
+    def raise_for_failure(self) -> None:
+        """Raise `AssertionError` with the whole text unless the answer passed."""
+        if not self.passed:
+            raise AssertionError(str(self))
+
+
+@dataclass(frozen=True)
+class Note:
+    """A text shown by a notebook as Markdown, and by a terminal as it is."""
+
+    text: str
+    markdown: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
