@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from course_lib.attention import (
     KeyValueCache,
@@ -29,6 +30,13 @@ from course_lib.positions import (
 from course_lib.recurrent import RecurrentEncoderDecoder
 
 LIMITS = [{}, {"causal": True}, {"window": 2}]
+
+
+class NoGRU(nn.Module):
+    """Stands in for a GRU: the same shapes, no time."""
+
+    def forward(self, x, state=None):
+        return x.tanh(), x[:, -1:].transpose(0, 1)
 
 
 def use_everything(device: str, lengths: torch.Tensor) -> list[torch.Tensor]:
@@ -65,6 +73,8 @@ def use_everything(device: str, lengths: torch.Tensor) -> list[torch.Tensor]:
     ]
     tokens = torch.ones(batch, length, dtype=torch.long, device=device)
     for model in recurrent:
+        if device == "toy":  # torch's own GRU does not run on fake tensors
+            model.encoder = model.decoder = NoGRU()
         results += model(tokens, tokens[:, :4])
     return [result for result in results if result is not None]
 
