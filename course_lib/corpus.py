@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_lib import grammar
-from course_lib.grammar import Word
+from course_lib.grammar import Word, particle
 from course_lib.planner import Planner
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
@@ -227,7 +227,7 @@ def _written_korean() -> dict[str, list[str]]:
     for stem in stems:
         if stem[0] in counted:
             for role in grammar.PARTICLES:
-                ending = grammar.particle(stem[-1], role)
+                ending = particle(stem[-1], role)
                 written["".join(stem) + ending] = [*stem, ending]
     return written
 
