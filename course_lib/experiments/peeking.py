@@ -16,7 +16,7 @@ from course_lib.positions import LearnedPositions
 from course_lib.training import set_seed
 
 VOCAB, LENGTH, WIDTH = 50, 16, 64
-BATCH, STEPS, RATE = 64, 300, 3e-3
+BATCH, STEPS, RATE = 64, 200, 3e-3
 AHEAD = {"right": 0, "off by one": 1}
 SEEDS = [0, 1, 2]
 
