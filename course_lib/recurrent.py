@@ -59,7 +59,7 @@ class RecurrentEncoderDecoder(nn.Module):
     and writes the target. Before each word it looks at a context vector: the same last
     state again (`attention=None`), or a weighted sum of all encoder states. The three
     have the same state size and the same output layer; "additive" has two matrices and
-    one vector more.
+    one vector more, a quarter as wide as the state.
 
     Exact match needs no decoding loop here. Greedy decoding and teacher forcing feed
     the decoder the same words for as long as every word so far was right, so greedy
@@ -100,9 +100,10 @@ class RecurrentEncoderDecoder(nn.Module):
         self.encoder = nn.GRU(hidden_size, hidden_size, batch_first=True)
         self.decoder = nn.GRU(hidden_size, hidden_size, batch_first=True)
         if attention == "additive":
-            self.W_q = nn.Linear(hidden_size, hidden_size, bias=False)
-            self.W_k = nn.Linear(hidden_size, hidden_size, bias=False)
-            self.v = nn.Linear(hidden_size, 1, bias=False)
+            width = max(hidden_size // 4, 1)
+            self.W_q = nn.Linear(hidden_size, width, bias=False)
+            self.W_k = nn.Linear(hidden_size, width, bias=False)
+            self.v = nn.Linear(width, 1, bias=False)
         self.output = nn.Linear(2 * hidden_size, target_vocab_size)
 
     def forward(
@@ -124,15 +125,14 @@ class RecurrentEncoderDecoder(nn.Module):
         visible = source != self.pad  # (B, S)
         states, _ = self.encoder(self.source_embedding(source))  # (B, S, D)
         last = last_state(states, visible)  # (B, D)
-        words = self.target_embedding(target)  # (B, T, D)
-        decoded, _ = self.decoder(words, last[None])  # (B, T, D)
+        query, _ = self.decoder(self.target_embedding(target), last[None])  # (B, T, D)
         if self.attention is None:
-            context, weights = last[:, None].expand_as(decoded), None  # (B, T, D)
+            context, weights = last[:, None].expand_as(query), None  # (B, T, D)
         else:
-            scores = self.scores(decoded, states)  # (B, T, S)
+            scores = self.scores(query, states)  # (B, T, S)
             weights = masked_softmax(scores, visible[:, None, :])  # (B, T, S)
             context = weights @ states  # (B, T, D)
-        return self.output(torch.cat([decoded, context], dim=-1)), weights  # (B, T, V)
+        return self.output(torch.cat([query, context], dim=-1)), weights  # (B, T, V)
 
     def scores(
         self, query: Float[Tensor, "B T D"], keys: Float[Tensor, "B S D"]
