@@ -25,7 +25,11 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(dim=-1)  # (..., Tq, Tk)
     empty = _sees_nothing(mask)  # (..., Tq, 1)
-    scores = scores + _additive(mask, empty, scores.dtype)  # (..., Tq, Tk)
+    mask = _opened(mask, empty, scores.dtype)  # (..., Tq, Tk)
+    if mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, -math.inf)  # (..., Tq, Tk)
+    else:
+        scores = scores + mask  # (..., Tq, Tk)
     return scores.softmax(dim=-1).masked_fill(empty, 0.0)  # (..., Tq, Tk)
 
 
@@ -35,15 +39,13 @@ def _sees_nothing(mask: Tensor) -> Bool[Tensor, "*batch Tq 1"]:
     return ~visible.any(dim=-1, keepdim=True)  # (..., Tq, 1)
 
 
-def _additive(mask: Tensor, empty: Tensor, dtype: torch.dtype) -> Tensor:
-    """Turn a mask into numbers to add to scores; rows that are empty are opened.
+def _opened(mask: Tensor, empty: Tensor, dtype: torch.dtype) -> Tensor:
+    """Open the empty rows of a mask; a float mask is brought to `dtype`, too.
 
-    True becomes 0 and False -inf. A float mask stays as it is, and what is finite in
-    its own dtype stays finite in a smaller one.
+    What is finite in the mask's own dtype stays finite in a smaller one.
     """
     if mask.dtype == torch.bool:
-        zeros = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
-        return zeros.masked_fill(~(mask | empty), -math.inf)  # (..., Tq, Tk)
+        return mask | empty  # (..., Tq, Tk)
     lowest = torch.finfo(dtype).min / 2
     finite = mask.clamp(min=lowest).to(dtype)  # (..., Tq, Tk)
     numbers = finite.masked_fill(mask == -math.inf, -math.inf)  # (..., Tq, Tk)
@@ -157,7 +159,7 @@ def _kernel(
     empty = None
     if mask is not None:
         empty = _sees_nothing(mask)  # (..., Tq, 1)
-        mask = _folded(_additive(mask, empty, query.dtype), batch)  # (B, H, Tq, Tk)
+        mask = _folded(_opened(mask, empty, query.dtype), batch)  # (B, H, Tq, Tk)
     output = F.scaled_dot_product_attention(
         _folded(query, batch), _folded(key, batch), _folded(value, batch),
         mask, dropout, causal, scale=1 / math.sqrt(d_k),
