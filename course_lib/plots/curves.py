@@ -53,7 +53,7 @@ def histograms(
     for name, numbers in groups.items():
         ax.hist(
             numbers.flatten().numpy(),
-            bins=60,
+            bins=80,
             range=(-reach, reach),
             density=True,
             histtype="step",

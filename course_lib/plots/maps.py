@@ -72,7 +72,7 @@ def stages(
         rows: names of the queries.
         coloured: the title of the map that holds weights.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.1))
+    figure, axes = plt.subplots(2, 2, figsize=(5.2, 3.9))
     for ax, (title, (numbers, columns)) in zip(axes.flat, maps.items(), strict=True):
         heat_map(ax, numbers, rows, columns, coloured=title == coloured)
         ax.set_title(title)
