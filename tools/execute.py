@@ -47,7 +47,9 @@ def execute(path: Path) -> float:
     start = time.perf_counter()
     client.execute()
     seconds = time.perf_counter() - start
-    content = json.loads(stable_text(nbformat.writes(notebook), path.stem))
+    content = json.loads(stable_text(notebook, path.stem))
+    for widgets in content["metadata"].get("widgets", {}).values():
+        widgets["state"] = dict(sorted(widgets["state"].items()))
     for cell in content["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = filled_in("".join(cell["source"]), content, seconds)
@@ -63,9 +65,14 @@ def execute(path: Path) -> float:
     return seconds
 
 
-def stable_text(text: str, name: str) -> str:
-    """Replace random widget ids and memory addresses in a notebook's text."""
-    widgets = json.loads(text)["metadata"].get("widgets", {}).get(WIDGET_STATE, {})
+def stable_text(notebook: nbformat.NotebookNode, name: str) -> str:
+    """Write a notebook without random widget ids and memory addresses.
+
+    Widgets are numbered in the order in which they were made; the written text sorts
+    them by their random ids.
+    """
+    widgets = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {})
+    text = nbformat.writes(notebook)
     for number, old in enumerate(widgets.get("state", {})):
         text = text.replace(old, f"{name}-widget-{number:03d}")
     return re.sub(r"at 0x[0-9a-f]{6,}", "at 0x0", text)
