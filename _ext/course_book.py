@@ -6,13 +6,16 @@ stand in the built site under `vendor/`: MathJax comes from the installed packag
 Nothing of others lies in the repository, and `jupyter-book build .` is enough.
 """
 
+import json
 import re
 import shutil
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from docutils import nodes
+from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
@@ -22,6 +25,13 @@ WIDGET_HOST = HERE / "static-widgets.js"
 MATHJAX = "tex-mml-chtml.js"
 # What the book uses of MathJax: the program, its fonts, its TeX extensions.
 MATHJAX_PARTS = (MATHJAX, "output/chtml/fonts/woff-v2", "input/tex/extensions")
+# What a screen reader would stumble over.
+FAULTS = {
+    # Each fold would be read aloud by this name, not by the one that the page shows.
+    ' aria-label="Toggle hidden content"': "",
+    # A list of citations has children that may not stand in a list.
+    ' role="doc-biblioentry"': ' role="listitem"',
+}
 
 logger = logging.getLogger(__name__)
 
@@ -72,19 +82,32 @@ def copy_vendored_scripts(app: Sphinx, error: Exception | None) -> None:
     shutil.copy2(WIDGET_HOST, vendor / WIDGET_HOST.name)
 
 
-def warn_about_images_without_alt(
-    app: Sphinx, doctree: nodes.document, docname: str
-) -> None:
-    """Every picture says in words what it shows; `-W` makes this an error."""
+def warn_about_faults(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Warn of what would otherwise be published in silence; `-W` makes it an error."""
+
+    def warn(fault: str, node: nodes.Node) -> None:
+        logger.warning(fault, location=node, type="course_book")
+
     for image in doctree.findall(nodes.image):
         if not image.get("alt", "").strip():
-            logger.warning(
-                "an image has no alternative text: give its cell "
-                "mystnb.image.alt, or write ![what it shows](…)",
-                location=(docname, image.line),
-                type="course_book",
-                subtype="alt",
-            )
+            warn("an image has no alternative text (mystnb.image.alt of a cell)", image)
+    for cell in doctree.findall(nodes.container):
+        if "cell" in cell["classes"] and "tag_raises-exception" not in cell["classes"]:
+            for block in cell.findall(nodes.literal_block):
+                if "traceback" in block["classes"]:
+                    warn("a cell raised an error", block)
+    states = saved_states(app, docname)
+    for raw in doctree.findall(nodes.raw):
+        view = re.search(r"widget-view\+json\">\s*(\{.*\})", raw.astext())
+        if view and json.loads(view[1])["model_id"] not in states:
+            warn("a widget has no saved state: execute the notebook anew", raw)
+
+
+def saved_states(app: Sphinx, docname: str) -> dict[str, Any]:
+    """The states of the widgets of a page, as its notebook holds them."""
+    scripts = NbMetadataCollector.get_js_files(app.env, docname)
+    _, script = scripts.get("ipywidgets_state", (None, {}))
+    return json.loads(script.get("body", "{}")).get("state", {})
 
 
 def drop_thebe_settings(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -106,10 +129,10 @@ def mend_page(
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context.get(kind, []) if not is_thebe(file)]
     context["header_buttons"] = plain_buttons(context.get("header_buttons", []))
-    # Each fold would be read aloud by this name, not by the one that the page shows.
-    context["body"] = context.get("body", "").replace(
-        ' aria-label="Toggle hidden content"', ""
-    )
+    body = context.get("body", "")
+    for fault, mended in FAULTS.items():
+        body = body.replace(fault, mended)
+    context["body"] = body
 
 
 def is_thebe(file: Any) -> bool:
@@ -125,8 +148,13 @@ def plain_buttons(buttons: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for button in buttons:
         label, entries = button.get("label"), button.get("buttons", [])
         if label == "launch-buttons":
-            colab = {**entries[0], "icon": "fas fa-rocket", "text": "Open in Colab"}
-            plain.append(colab | {"tooltip": "Run this chapter in Colab"})
+            colab = {
+                "url": quote(entries[0]["url"], safe=":/"),  # the theme forgets to
+                "icon": "fas fa-rocket",
+                "text": "Open in Colab",
+                "tooltip": "Run this chapter in Colab",
+            }
+            plain.append(entries[0] | colab)
         elif label == "download-buttons":
             plain += [
                 entry | {"icon": "fas fa-download", "text": "Download"}
@@ -141,7 +169,7 @@ def plain_buttons(buttons: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("minutes", Minutes())
     app.connect("config-inited", use_vendored_scripts)
-    app.connect("doctree-resolved", warn_about_images_without_alt)
+    app.connect("doctree-resolved", warn_about_faults)
     app.connect("doctree-resolved", drop_thebe_settings, priority=900)
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("build-finished", copy_vendored_scripts)

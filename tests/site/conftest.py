@@ -1,0 +1,125 @@
+"""Build the book once, serve it on this machine only, and look at it in Chromium."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, sync_playwright
+from site_checks import ROOT, TOC_PAGES, Visit, is_fresh
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+
+
+def build_book(source: Path, *options: str) -> str:
+    """Build every page of the book in `source` anew; return what the build said."""
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        str(source),
+    ]
+    done = subprocess.run(
+        [*command, "-n", "--keep-going", "--all", "-q", *options],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-4000:]
+    return said
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The built site of this checkout, built here if `make book` has not done so."""
+    html = ROOT / "_build" / "html"
+    ROOT.joinpath("_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "test.lock"):  # the workers of xdist share it
+        if not is_fresh(html):
+            build_book(ROOT, "-W")
+    return html
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def serve(folder: Path) -> Iterator[str]:
+    handler = partial(Quiet, directory=str(folder))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def served(site: Path) -> Iterator[str]:
+    """The address of the site."""
+    yield from serve(site)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    path = os.environ.get("CHROMIUM") or next(
+        filter(None, map(shutil.which, names)), ""
+    )
+    with sync_playwright() as playwright:
+        path = path or playwright.chromium.executable_path
+        if not Path(path).exists():
+            missing = "no Chromium: install it, or name it in the variable CHROMIUM"
+            if os.environ.get("CI") == "true":
+                pytest.fail(missing)
+            pytest.skip(missing)
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, served: str) -> Iterator[Callable[..., Visit]]:
+    """`visit("index.html")` opens a page, with every other address blocked."""
+    visits: list[Visit] = []
+
+    def open_page(page: str, base: str = served, **options: object) -> Visit:
+        visits.append(Visit(chromium, base, page, **options))
+        return visits[-1]
+
+    yield open_page
+    for each in visits:
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def looks(chromium: Browser, served: str) -> Callable[[str, str], dict]:
+    """What can be found out about a page in one visit, by page and colour scheme."""
+    seen: dict[tuple[str, str], dict] = {}
+
+    def look(page: str, scheme: str) -> dict:
+        if (page, scheme) not in seen:
+            visit = Visit(chromium, served, page, color_scheme=scheme)
+            seen[page, scheme] = visit.findings()
+            visit.close()
+        return seen[page, scheme]
+
+    return look
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test with the argument `page` every page of the book."""
+    if "page" in metafunc.fixturenames:
+        metafunc.parametrize("page", [*TOC_PAGES, "search.html", "genindex.html"])

@@ -1,0 +1,116 @@
+"""Every page of the book: complete, legible, accessible, and made of local files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from site_checks import (
+    CHAPTERS,
+    ROOT,
+    TOC_PAGES,
+    broken_links,
+    colab_links,
+    colab_path,
+    is_fresh,
+    read,
+    source_of,
+    tracebacks,
+    views_without_state,
+)
+
+SCHEMES = ("light", "dark")
+Looks = Callable[[str, str], dict]
+
+
+def test_the_toc_holds_every_chapter() -> None:
+    files = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
+    assert [name.removeprefix("chapters/") for name in CHAPTERS] == files
+
+
+def test_every_page_of_the_toc_is_built_and_fresh(site: Path) -> None:
+    assert [page for page in TOC_PAGES if not (site / page).exists()] == []
+    assert is_fresh(site)
+    assert (site / ".nojekyll").exists(), "GitHub would drop the folder _static"
+
+
+def test_h29_no_page_shows_a_traceback(site: Path, page: str) -> None:
+    assert tracebacks(read(site / page)) == []
+
+
+def test_h30_every_widget_has_its_state(site: Path, page: str) -> None:
+    assert views_without_state(read(site / page)) == []
+
+
+def test_links_and_anchors_lead_somewhere(site: Path, page: str) -> None:
+    assert broken_links(site, page) == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_h31_colab_and_download_open_the_notebook(site: Path, chapter: str) -> None:
+    soup = read(site / f"{chapter}.html")
+    (url,) = colab_links(soup)
+    assert ROOT / colab_path(url) == source_of(chapter)
+    (button,) = soup.select("a.btn-download-source-button")
+    download = (site / f"{chapter}.html").parent / str(button["href"])
+    assert download.suffix == ".ipynb"
+    assert download.read_bytes() == source_of(chapter).read_bytes()
+
+
+def test_pages_that_are_no_notebook_offer_no_colab(site: Path, page: str) -> None:
+    if not page.startswith("chapters/"):
+        assert colab_links(read(site / page)) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious(looks: Looks, page: str, scheme: str) -> None:
+    assert looks(page, scheme)["axe"] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_leaves_the_machine(looks: Looks, page: str, scheme: str) -> None:
+    assert looks(page, scheme)["blocked"] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_console_is_silent(looks: Looks, page: str, scheme: str) -> None:
+    assert looks(page, scheme)["errors"] == []
+
+
+def test_mathematics_is_typeset(looks: Looks, page: str) -> None:
+    look = looks(page, "light")
+    assert look["typeset"] == look["formulas"]
+    assert look["tex_errors"] == []
+    assert look["raw_tex"] == []
+
+
+def test_there_is_mathematics_to_typeset(looks: Looks) -> None:
+    assert looks("notation.html", "light")["typeset"] > 10
+
+
+def test_no_page_is_wider_than_a_phone(looks: Looks, page: str) -> None:
+    look = looks(page, "light")
+    assert look["overflow"] <= 0, look["wide"]
+
+
+def test_every_image_loads_and_says_what_it_shows(looks: Looks, page: str) -> None:
+    assert looks(page, "light")["images"] == []
+
+
+def test_every_widget_starts(looks: Looks, page: str) -> None:
+    look = looks(page, "light")
+    assert look["widgets_ready"] == look["widgets"]
+
+
+def test_search_finds_a_chapter(visit: Callable) -> None:
+    page = visit("search.html?q=softmax").page
+    page.wait_for_selector("#search-results li a")
+    found = page.locator("#search-results li a").all_inner_texts()
+    assert any("attention" in title.lower() for title in found)
+
+
+def test_a_chapter_works_from_a_file(visit: Callable, site: Path) -> None:
+    base = site.resolve().as_uri() + "/"
+    found = visit(f"{CHAPTERS[-1]}.html", base=base).findings()
+    assert found["widgets_ready"] == found["widgets"] > 0
+    assert found["typeset"] == found["formulas"] > 0
+    assert found["blocked"] == [] and found["images"] == []

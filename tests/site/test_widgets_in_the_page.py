@@ -1,0 +1,275 @@
+"""The explorer and the questions, by keyboard and by pointer, without a kernel."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page
+from site_checks import (
+    CHAPTERS,
+    ROOT,
+    Visit,
+    explorer_scores,
+    read,
+    views_without_state,
+    widget_states,
+)
+from torch import Tensor
+
+Open = Callable[..., Visit]
+CHAPTER_3 = next((f"{name}.html" for name in CHAPTERS if "/03-" in name), "")
+WITH_QUESTIONS = [f"{name}.html" for name in CHAPTERS]
+
+
+def jacobian_norm(weights: Tensor) -> Tensor:
+    """Norm of diag(w) - w wᵀ of each row: (..., Tk) -> (...)."""
+    outer = weights[..., :, None] * weights[..., None, :]  # (..., Tk, Tk)
+    return (torch.diag_embed(weights) - outer).flatten(-2).norm(dim=-1)
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").split()[0])
+
+
+# ---- The arithmetic, against PyTorch ----------------------------------------------
+
+IMPORT = """async ([source, scores, divisor]) => {
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const { softmax, entropy, slopes, jacobianNorm, mean } = await import(url);
+  const weights = softmax(scores, divisor);
+  return { weights, entropy: entropy(weights), slopes: slopes(weights),
+           norm: jacobianNorm(weights), mean: mean(scores) };
+}"""
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("divisor", [0.125, 1.0, 8.0, 1024.0])
+def test_the_arithmetic_is_pytorchs(visit: Open, size: float, divisor: float) -> None:
+    generator = torch.Generator().manual_seed(round(size * 8 + divisor))
+    scores = torch.randn(11, generator=generator, dtype=torch.float64) * size
+    source = (ROOT / "course_lib/js/arithmetic.js").read_text(encoding="utf-8")
+    page = visit("index.html").page
+    got = page.evaluate(IMPORT, [source, scores.tolist(), divisor])
+
+    weights = (scores / divisor).softmax(dim=-1)
+    jacobian = torch.func.jacrev(lambda s: s.softmax(dim=-1))(scores / divisor)
+    want = {
+        "weights": weights,
+        "entropy": torch.special.entr(weights).sum(),
+        "slopes": jacobian.diagonal(),
+        "norm": jacobian.norm(),
+        "mean": scores.mean(),
+    }
+    for name, expected in want.items():
+        torch.testing.assert_close(
+            torch.tensor(got[name], dtype=torch.float64), expected, atol=1e-9, rtol=1e-9
+        )
+
+
+# ---- The explorer ----------------------------------------------------------------
+
+
+class Explorer:
+    """Chapter 3's explorer on its page, and what PyTorch says it should show."""
+
+    def __init__(self, page: Page, site: Path) -> None:
+        self.page = page
+        self.box = page.locator(".sharpness")
+        self.width, self.heat = self.box.locator("input[type=range]").all()
+        self.divide = self.box.locator("input[type=checkbox]")
+        self.widths, self.scores = explorer_scores(read(site / CHAPTER_3))
+
+    def button(self, name: str) -> Locator:
+        return self.box.get_by_role("button", name=name, exact=True)
+
+    def column(self, number_of_column: int) -> list[float]:
+        cells = self.box.locator(f".sh-bars tbody td:nth-child({number_of_column})")
+        return [number(text) for text in cells.all_inner_texts()]
+
+    def settings(self) -> tuple[int, float, bool]:
+        step, heat = int(self.width.input_value()), float(self.heat.input_value())
+        return step, 2**heat, self.divide.is_checked()
+
+    def divisor(self, step: int) -> float:
+        _, temperature, divide = self.settings()
+        return temperature * (self.widths[step] ** 0.5 if divide else 1)
+
+    def assert_shows_pytorchs_numbers(self, query: int = 0) -> None:
+        step, _, _ = self.settings()
+        row = self.scores[query, step, :8]
+        weights = (row / self.divisor(step)).softmax(dim=-1)
+        shown = [self.column(column) for column in (2, 3, 4)]
+        for got, want in zip(
+            shown, (row, weights, weights * (1 - weights)), strict=True
+        ):
+            assert got == pytest.approx(want.tolist(), abs=0.00501)
+        tiles = self.box.locator(".sh-tile strong").all_inner_texts()
+        wanted = [
+            torch.special.entr(weights).sum(),
+            jacobian_norm(weights),
+            weights.max(),
+        ]
+        assert [number(text) for text in tiles] == pytest.approx(
+            [float(value) for value in wanted], abs=0.00501
+        )
+
+    def assert_curves_are_pytorchs(self) -> None:
+        rows = self.box.locator("details tbody tr").all()
+        assert len(rows) == len(self.widths)
+        for step, row in enumerate(rows):
+            weights = (self.scores[:, step] / self.divisor(step)).softmax(dim=-1)
+            norms = jacobian_norm(weights)
+            silent = (norms < 0.01).double().mean()
+            entropy = torch.special.entr(weights).sum(-1).mean()
+            got = [number(text) for text in row.locator("td").all_text_contents()]
+            assert got[:2] == pytest.approx(
+                [float(entropy), float(norms.mean())], abs=0.00501
+            )
+            assert got[2] == pytest.approx(100 * float(silent), abs=0.501)
+
+
+@pytest.fixture
+def explorer(visit: Open, site: Path) -> Explorer:
+    return Explorer(visit(CHAPTER_3).page, site)
+
+
+def test_the_explorer_starts_with_pytorchs_numbers(explorer: Explorer) -> None:
+    assert explorer.settings() == (6, 1.0, True)
+    explorer.assert_shows_pytorchs_numbers()
+    explorer.assert_curves_are_pytorchs()
+
+
+def test_arrow_keys_move_the_sliders(explorer: Explorer) -> None:
+    explorer.width.focus()
+    before = explorer.column(3)
+    explorer.page.keyboard.press("ArrowRight")
+    assert explorer.settings()[0] == 7
+    assert explorer.width.get_attribute("aria-valuetext") == "128"
+    assert explorer.column(3) != before
+    explorer.assert_shows_pytorchs_numbers()
+    explorer.page.keyboard.press("Tab")
+    explorer.page.keyboard.press("ArrowLeft")
+    explorer.page.keyboard.press("ArrowLeft")
+    assert explorer.settings()[1] == 0.5
+    explorer.page.keyboard.press("Tab")
+    explorer.page.keyboard.press("Space")
+    assert not explorer.settings()[2]
+    explorer.page.keyboard.press("Tab")
+    explorer.page.keyboard.press("Enter")  # another query
+    explorer.assert_shows_pytorchs_numbers(query=1)
+    explorer.assert_curves_are_pytorchs()
+
+
+def test_a_pointer_moves_the_slider_and_the_curve(explorer: Explorer) -> None:
+    explorer.divide.click()
+    box = explorer.width.bounding_box()
+    assert box
+    explorer.width.click(position={"x": box["width"] - 3, "y": box["height"] / 2})
+    assert explorer.settings()[0] == len(explorer.widths) - 1
+    explorer.assert_shows_pytorchs_numbers()
+    explorer.box.locator("figure > svg").click(position={"x": 2, "y": 40})
+    assert explorer.settings()[0] == 0
+    explorer.assert_shows_pytorchs_numbers()
+
+
+def test_reset_brings_the_start_back(explorer: Explorer) -> None:
+    start = explorer.column(3)
+    explorer.divide.click()
+    explorer.width.press("End")
+    explorer.button("Check my settings").first.click()
+    assert explorer.box.locator(".sh-verdict[data-state]").count() == 1
+    explorer.button("Reset").click()
+    assert explorer.settings() == (6, 1.0, True)
+    assert explorer.column(3) == start
+    assert explorer.box.locator(".sh-verdict[data-state]").count() == 0
+
+
+def test_the_tasks_judge_and_name_the_misconception(explorer: Explorer) -> None:
+    check = explorer.button("Check my settings")
+    verdict = explorer.box.locator(".sh-verdict")
+
+    def say(task: int, step: int, heat: float) -> str:
+        explorer.width.fill(str(step))
+        explorer.heat.fill(str(heat))
+        check.nth(task).click()
+        return verdict.nth(task).inner_text()
+
+    assert "off" in say(0, 8, 4)
+    explorer.divide.click()
+    assert "divide by d" in say(0, 8, 8)
+    assert "gentler" in say(0, 8, -1)
+    assert "too sharp" in say(0, 8, 3)
+    assert "Right." in say(0, 8, 4)
+    assert "only ever falls" in say(1, 0, 2)
+    assert "sharp means steep" in say(1, 12, 2)
+    assert "Right." in say(1, 8, 2)
+
+
+def test_a_reader_who_wants_no_motion_gets_none(visit: Open) -> None:
+    def seconds(**options: str) -> str:
+        bar = visit(CHAPTER_3, **options).page.locator(".sharpness .sh-bar").first
+        return bar.evaluate("(node) => getComputedStyle(node).transitionDuration")
+
+    assert seconds(reduced_motion="reduce") == "0s"
+    assert seconds(reduced_motion="no-preference") == "0.18s"
+
+
+def test_the_widgets_speak_korean_on_a_korean_page(visit: Open) -> None:
+    page = visit(CHAPTER_3, korean=True).page
+    assert "소프트맥스는 얼마나 뾰족한가요?" in page.locator(".sharpness").inner_text()
+    assert "예측" in page.locator(".ask-predict").first.inner_text()
+    assert page.locator(".sharpness").get_attribute("lang") == "ko"
+
+
+# ---- The questions ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chapter", WITH_QUESTIONS)
+def test_every_choice_of_a_check_has_its_answer(
+    visit: Open, site: Path, chapter: str
+) -> None:
+    page = visit(chapter).page
+    states = widget_states(read(site / chapter)).values()
+    banks = [s["state"]["questions"] for s in states if "questions" in s["state"]]
+    checks = [q for bank in banks for q in bank if q["kind"] == "check"]
+    shown = page.locator(".ask-check").all()
+    assert len(shown) == len(checks) >= 5
+    by_text = {plain(q["en"]["text"]): q for q in checks}
+    for box in shown:
+        question = by_text[plain(box.locator(".ask-text").inner_text())]
+        for i, button in enumerate(box.locator("button").all()):
+            button.click()
+            answer = box.locator(".ask-answer").inner_text()
+            mark = "Right." if i == question["right"] else "Not quite."
+            assert answer.startswith(mark)
+            assert plain(question["en"]["choices"][i][1]) in plain(answer)
+            assert button.get_attribute("aria-pressed") == "true"
+        assert box.locator('[aria-pressed="true"]').count() == 1
+
+
+def plain(text: str) -> str:
+    """A text without what the page shows as layout: spaces, backticks, indices."""
+    return "".join(text.replace("`", "").replace("_", "").split())
+
+
+@pytest.mark.parametrize("chapter", WITH_QUESTIONS)
+def test_a_prediction_opens_its_answer_and_no_other(visit: Open, chapter: str) -> None:
+    page = visit(chapter).page
+    opened = page.locator(".cell_output details.hide[open], details.hide[open]")
+    predictions = page.locator(".ask-predict").all()
+    assert predictions and opened.count() == 0
+    before = 0
+    for prediction in predictions:
+        prediction.locator("button").nth(1).focus()
+        page.keyboard.press("Enter")
+        assert prediction.locator(".ask-answer").inner_text().startswith("Noted.")
+        assert prediction.locator("[data-state=right], [data-state=wrong]").count() == 0
+        assert opened.count() > before, prediction.inner_text()
+        before = opened.count()
+
+
+def test_views_of_the_explorer_are_on_the_page(site: Path) -> None:
+    soup = read(site / CHAPTER_3)
+    assert views_without_state(soup) == []
+    assert len(widget_states(soup)) > 1
