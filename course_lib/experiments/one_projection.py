@@ -1,8 +1,8 @@
 """What breaks when query, key and value share a projection: the party of chapter 2.
 
 Three animals and their three sounds come to a party in any order, each with a card
-that shows a digit. Each must name the digit on its partner's card: the puppy that of
-"woof", and "woof" that of the puppy. The partner is found by query and key, the digit
+that shows a digit. Each must name the digit on its partner's card: the cat that of
+"meow", and "meow" that of the cat. The partner is found by query and key, the digit
 is handed over by the value.
 """
 

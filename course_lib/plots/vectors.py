@@ -59,9 +59,9 @@ def mixture(
         values: (n, 2).
         names: the n names.
         weights: (n,); the larger, the thicker the line.
-        reach: both axes run from 0 to reach.
+        reach: both axes end there.
     """
-    ax.set(xlim=(-0.12 * reach, reach), ylim=(-0.12 * reach, reach), aspect="equal")
+    ax.set(xlim=(-0.2 * reach, reach), ylim=(-0.2 * reach, reach), aspect="equal")
     mixed = weights @ values  # (2,)
     for value, name, weight in zip(values, names, weights.tolist(), strict=True):
         ends = zip(mixed.tolist(), value.tolist(), strict=True)
