@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, TypeVar
+from unicodedata import normalize
 
 import torch
 from jaxtyping import Int
@@ -142,6 +143,11 @@ def split(
 ) -> tuple[list[Pair], list[Pair]]:
     """Deal the pairs out at random: those to train on, and held_out to test with.
 
+    Args:
+        pairs: distinct sentence pairs.
+        held_out: how many pairs to keep for testing.
+        seed: the start of the random numbers.
+
     Raises:
         ValueError: if held_out leaves nothing on one side, or a sentence occurs twice.
     """
@@ -196,6 +202,7 @@ def tokenize(text: str, language: str) -> tuple[str, ...]:
         ValueError: if a word is not in the grammar, or carries the wrong particle.
     """
     _check_language(language)
+    text = normalize("NFC", text)  # some systems type 가 as ㄱ and ㅏ
     tokens: list[str] = []
     for word in text.replace(".", " . ").replace(",", " , ").split():
         if word.lower() not in _WRITTEN[language]:

@@ -241,6 +241,8 @@ def test_text_is_written_as_a_reader_expects():
     korean = "어제 소년 두 명 이 공원 에서 그 고양이 들 을 쫓았다 .".split()
     assert text(korean, "korean") == "어제 소년 두 명이 공원에서 그 고양이들을 쫓았다."
     assert attach(korean)[1:5] == ["소년", "두", "명이", "공원에서"]
+    decomposed = unicodedata.normalize("NFD", text(korean, "korean"))
+    assert tokenize(decomposed, "korean") == tuple(korean)
     english = "the cat ate an apple , and it slept .".split()
     assert text(english, "english") == "The cat ate an apple, and it slept."
 
