@@ -8,10 +8,10 @@ import sys
 
 import pytest
 import torch
-from course_lib.corpus import BOS, EOS, PAD
 from torch import Tensor, nn
 
 from course_lib import training
+from course_lib.corpus import BOS, EOS, PAD
 from course_lib.recurrent import RecurrentEncoderDecoder
 
 V = 8
