@@ -214,6 +214,30 @@ def test_there_are_pronouns_of_every_kind_for_subject_and_object(pairs):
     assert sum(bool(pair.dropped) for pair in pairs) > 10_000
 
 
+def test_sentences_make_sense(pairs):
+    # Nobody eats a hat, sleeps at the market or hides what has been eaten.
+    for pair in pairs:
+        eaten, waiting, subjects, place = set(), [], [], None
+        for i, word in enumerate(pair.korean):
+            if word in translator.NOUNS:
+                assert word not in eaten, pair
+                waiting.append(word)
+            elif word in translator.PLACES:
+                place = word
+            elif word in ("은", "는", "이", "가"):
+                subjects, waiting = waiting, []
+            elif word in translator.KOREAN_VERBS:
+                verb = translator.KOREAN_VERBS[word][0]
+                acting = {translator.NOUNS[noun][2] for noun in subjects}
+                acted_on = {translator.NOUNS[noun][2] for noun in waiting}
+                assert acting and acting <= set(verb["subjects"]), (pair, i)
+                assert acted_on <= set(verb["objects"]), (pair, i)
+                assert bool(acted_on) == bool(verb["objects"]), (pair, i)
+                assert place is None or place in verb["places"], (pair, i)
+                eaten |= set(waiting) if verb.get("uses_up") else set()
+                waiting, place = [], None
+
+
 def test_particles_fit_the_word_before_them(pairs):
     # Decomposed, a Hangul syllable with a final consonant has three letters, else two.
     for noun in [*translator.NOUNS, *translator.PLACES, "들", "명", "마리"]:
