@@ -48,7 +48,7 @@ def heat_map(
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     for i, row in enumerate(cells if len(columns) <= MOST_NUMBERS else []):
         for j, cell in enumerate(row):
-            dark = coloured and cell < 0.55
+            dark = coloured and cell < 0.4  # legible on the brighter dark page as well
             ink = INK if not coloured else "white" if dark else "#15181c"
             text = f"{cell:.0f}" if whole else f"{cell:.2f}"
             size = 11 if len(columns) <= 5 else 8
