@@ -7,7 +7,12 @@ import torch
 from torch import Tensor
 
 from . import solutions
-from .exercise import Catalogue, Draw, Exercise, tensor
+from .cases import Case, Draw, tensor
+from .exercise import Exercise
+from .mistakes import (
+    scaled_dot_product_attention as scaled_dot_product_attention_mistakes,
+)
+from .mistakes import softmax as softmax_mistakes
 from .properties import (
     alone_in_the_batch,
     every_key_counts,
@@ -16,7 +21,6 @@ from .properties import (
     shift_changes_nothing,
     slices_sum_to_one,
 )
-from .run import Case
 
 SOFTMAX_SECTION = "chapter 3, A softmax that survives large scores"
 SCALE_SECTION = "chapter 3, Why divide by √d_k?"
@@ -62,121 +66,6 @@ def softmax_cases(draw: Draw) -> list[Case]:
     ]
 
 
-SOFTMAX = Catalogue()
-TWO_SCORES = (tensor([2.0, 0.0]), -1)
-
-
-@SOFTMAX.add(
-    "The exponentials overflow: e^89 is more than float32 holds, and inf / inf is "
-    "nan. Subtract the largest score first; the weights stay the same.",
-    (tensor([100.0, 99.0]), -1),
-    SOFTMAX_SECTION,
-    "classroom: the textbook formula, typed in",
-    kind="large",
-)
-def overflow(x, dim=-1):
-    return x.exp() / x.exp().sum(dim=dim, keepdim=True)
-
-
-@SOFTMAX.add(
-    "The argument dim is not used: the softmax always runs along the last axis.",
-    (tensor([[2.0, 0.0], [0.0, 0.0]]), 0),
-    SOFTMAX_SECTION,
-    "classroom: tested with the default only",
-)
-def dim_ignored(x, dim=-1):
-    return x.softmax(dim=-1)
-
-
-@SOFTMAX.add(
-    "The softmax always runs along the first axis.",
-    (tensor([[2.0, 0.0]]), -1),
-    SOFTMAX_SECTION,
-    "https://github.com/PetrochukM/PyTorch-NLP/issues/2",
-)
-def first_axis(x, dim=-1):
-    return x.softmax(dim=0)
-
-
-@SOFTMAX.add(
-    "All entries together sum to 1. Each slice along dim is to sum to 1: divide by "
-    "the sum along dim, with keepdim=True.",
-    (tensor([[0.0, 0.0], [0.0, 0.0]]), -1),
-    SOFTMAX_SECTION,
-    "classroom: x.sum() without dim",
-)
-def whole_tensor(x, dim=-1):
-    return x.flatten().softmax(dim=0).reshape(x.shape)
-
-
-@SOFTMAX.add(
-    "One largest entry of the whole tensor is subtracted. A row far below it becomes "
-    "0 / 0: take the largest entry along dim.",
-    (tensor([[0.0, 0.0], [200.0, 200.0]]), -1),
-    SOFTMAX_SECTION,
-    "classroom: x.max() without dim",
-    kind="large",
-)
-def one_maximum_for_all(x, dim=-1):
-    powers = (x - x.max()).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
-
-
-@SOFTMAX.add(
-    "These are logarithms of the weights: a log-softmax. Weights lie between 0 and 1.",
-    TWO_SCORES,
-    SOFTMAX_SECTION,
-    "classroom: log_softmax stands beside softmax in the documentation",
-)
-def log_softmax(x, dim=-1):
-    return x.log_softmax(dim=dim)
-
-
-@SOFTMAX.add(
-    "The exponentials are not divided by their sum, so the weights do not sum to 1.",
-    TWO_SCORES,
-    SOFTMAX_SECTION,
-    "classroom: the second half of the formula forgotten",
-)
-def not_normalised(x, dim=-1):
-    return (x - x.amax(dim=dim, keepdim=True)).exp()
-
-
-@SOFTMAX.add(
-    "The scores are divided by their sum, without an exponential. Negative scores "
-    "give negative weights.",
-    TWO_SCORES,
-    SOFTMAX_SECTION,
-    "classroom: 'normalise' read as 'divide by the sum'",
-)
-def divided_by_the_sum(x, dim=-1):
-    return x / x.sum(dim=dim, keepdim=True)
-
-
-@SOFTMAX.add(
-    "The scores are divided by the largest one. Subtract it: only a difference "
-    "cancels out of the softmax.",
-    TWO_SCORES,
-    SOFTMAX_SECTION,
-    "classroom: the safe softmax half remembered",
-)
-def divided_by_the_maximum(x, dim=-1):
-    return (x / x.amax(dim=dim, keepdim=True)).softmax(dim=dim)
-
-
-@SOFTMAX.add(
-    "Large scores are cut off, so two that lie beyond the limit become equal. "
-    "Subtract the largest score instead.",
-    (tensor([200.0, 100.0]), -1),
-    SOFTMAX_SECTION,
-    "classroom: a quick repair of the overflow",
-    kind="large",
-)
-def large_scores_cut_off(x, dim=-1):
-    powers = x.clamp(-80, 80).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
-
-
 softmax = Exercise(
     id="softmax",
     parameters=("x", "dim"),
@@ -200,7 +89,7 @@ softmax = Exercise(
     reference=softmax_reference,
     make_cases=softmax_cases,
     properties=(slices_sum_to_one(), shift_changes_nothing()),
-    misconceptions=tuple(SOFTMAX),
+    misconceptions=softmax_mistakes.MISTAKES,
 )
 
 # scaled_dot_product_attention ---------------------------------------------------
@@ -270,228 +159,6 @@ def attention_cases(draw: Draw) -> list[Case]:
     ]
 
 
-ATTENTION = Catalogue()
-# One query, two keys, width 4: the scores are 4 and 0, divided by 2 they are 2 and 0.
-SMALL = (
-    tensor([[2.0, 0.0, 0.0, 0.0]]),
-    tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]),
-    tensor([[1.0], [0.0]]),
-)
-TWO_QUERIES = (
-    tensor([[2.0], [0.0]]),
-    tensor([[1.0], [0.0]]),
-    tensor([[1.0], [0.0]]),
-)
-
-
-@ATTENTION.add(
-    "The scores are not divided by √d_k, so the weights are too sharp, and sharper "
-    "the wider the vectors.",
-    SMALL,
-    SCALE_SECTION,
-    VASWANI,
-)
-def no_scale(q, k, v):
-    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The scores are divided by d_k: the root is missing. The weights are too even.",
-    SMALL,
-    SCALE_SECTION,
-    VASWANI,
-)
-def divide_by_d_k(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.shape[-1]).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The scores are divided by the root of the number of keys. It is the width of a "
-    "key that makes scores large: √d_k.",
-    SMALL,
-    SCALE_SECTION,
-    "classroom: shape[-2] and shape[-1] exchanged",
-)
-def divide_by_root_of_key_count(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / k.shape[-2] ** 0.5).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The scores are divided by the root of the number of queries. It is the width of "
-    "a key that makes scores large: √d_k.",
-    SMALL,
-    SCALE_SECTION,
-    "classroom: shape[-2] and shape[-1] exchanged",
-)
-def divide_by_root_of_query_count(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.shape[-2] ** 0.5).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The scores are divided by the root of the width of the values. The scores are "
-    "made from queries and keys: √d_k.",
-    SMALL,
-    SCALE_SECTION,
-    "classroom: tested with d_k = d_v only",
-)
-def divide_by_root_of_d_v(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The scores are multiplied by √d_k. They are to be divided by it; d_k**-0.5 is "
-    "the factor, not the divisor.",
-    SMALL,
-    SCALE_SECTION,
-    "https://github.com/lucidrains/vit-pytorch/issues/65",
-)
-def multiply_by_root(q, k, v):
-    weights = (q @ k.transpose(-2, -1) * q.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The weights are scaled, not the scores: each row sums to 1/√d_k. Divide before "
-    "the softmax.",
-    SMALL,
-    SCALE_SECTION,
-    "classroom: the order of the steps",
-)
-def scale_after_softmax(q, k, v):
-    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1) / q.shape[-1] ** 0.5
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The columns of your weights sum to 1, the rows do not: the softmax runs over "
-    "the queries. Each query shares out its own attention, over the keys: dim=-1.",
-    TWO_QUERIES,
-    STEPS_SECTION,
-    "https://github.com/labmlai/annotated_deep_learning_paper_implementations/"
-    "issues/146",
-)
-def softmax_over_queries(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-2)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "Each weight is a sigmoid of its own score, so a row does not sum to 1. The "
-    "softmax makes the keys compete.",
-    SMALL,
-    STEPS_SECTION,
-    "classroom: both turn scores into numbers between 0 and 1",
-)
-def sigmoid_weights(q, k, v):
-    weights = torch.sigmoid(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "Each query takes the one key with the largest score. The softmax gives every key "
-    "a share, and a gradient.",
-    SMALL,
-    STEPS_SECTION,
-    "classroom: attention said to 'pick' a word",
-)
-def hard_choice(q, k, v):
-    scores = q @ k.transpose(-2, -1)
-    weights = torch.zeros_like(scores)
-    weights.scatter_(-1, scores.argmax(dim=-1, keepdim=True), 1.0)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The keys are mixed. They only decide the weights; the output is a mix of the "
-    "values.",
-    SMALL,
-    STEPS_SECTION,
-    "classroom: key and value used as one word",
-)
-def keys_mixed(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights @ k, weights
-
-
-@ATTENTION.add(
-    "The queries are compared with the values. They are compared with the keys.",
-    (tensor([[2.0]]), tensor([[1.0], [0.0]]), tensor([[0.0], [2.0]])),
-    STEPS_SECTION,
-    "classroom: three arguments of the same shape",
-)
-def key_and_value_exchanged(q, k, v):
-    weights = (q @ v.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights @ k, weights
-
-
-@ATTENTION.add(
-    "The scores are k @ q^T: the keys look at the queries, and the weights lie on "
-    "their side. A row belongs to a query: q @ k^T.",
-    TWO_QUERIES,
-    STEPS_SECTION,
-    "classroom: tested with as many queries as keys",
-)
-def keys_as_queries(q, k, v):
-    weights = (k @ q.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The second result holds the scores, before the softmax. The weights are asked "
-    "for.",
-    SMALL,
-    STEPS_SECTION,
-    "classroom: score and weight used as one word",
-)
-def scores_returned(q, k, v):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    return scores.softmax(dim=-1) @ v, scores
-
-
-@ATTENTION.add(
-    "The results are exchanged: first the output, then the weights.",
-    SMALL,
-    STEPS_SECTION,
-    "classroom: weights are computed first, so they are returned first",
-)
-def weights_before_output(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights, weights @ v
-
-
-@ATTENTION.add(
-    "Keys after the query's own place are hidden. This exercise has no mask: every "
-    "query sees every key.",
-    (tensor([[0.0]]), tensor([[0.0], [0.0]]), tensor([[0.0], [1.0]])),
-    STEPS_SECTION,
-    "classroom: the causal code of a language model, copied",
-)
-def causal_unasked(q, k, v):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    hidden = torch.ones_like(scores, dtype=torch.bool).triu(1)
-    weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
-    return weights @ v, weights
-
-
-@ATTENTION.add(
-    "The exponentials overflow: e^89 is more than float32 holds, and inf / inf is "
-    "nan. Subtract the largest score first, or use softmax, which does.",
-    (tensor([[10.0]]), tensor([[10.0], [9.0]]), tensor([[1.0], [0.0]])),
-    SOFTMAX_SECTION,
-    "classroom: the textbook formula of the softmax",
-    kind="large",
-)
-def overflow(q, k, v):
-    powers = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).exp()
-    weights = powers / powers.sum(dim=-1, keepdim=True)
-    return weights @ v, weights
-
-
 scaled_dot_product_attention = Exercise(
     id="scaled_dot_product_attention",
     parameters=("q", "k", "v"),
@@ -522,5 +189,5 @@ scaled_dot_product_attention = Exercise(
         keys_in_any_order((1, 2), axis=-2),
         every_key_counts(),
     ),
-    misconceptions=tuple(ATTENTION),
+    misconceptions=scaled_dot_product_attention_mistakes.MISTAKES,
 )

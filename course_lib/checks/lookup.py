@@ -1,14 +1,14 @@
 """Exercises of chapter 2: projections, and a look-up made soft."""
 
-import math
-
 import torch
 from torch import Tensor
 
 from . import solutions
-from .exercise import Catalogue, Draw, Exercise, tensor
+from .cases import Case, Draw, tensor
+from .exercise import Exercise
+from .mistakes import project_qkv as project_qkv_mistakes
+from .mistakes import soft_lookup as soft_lookup_mistakes
 from .properties import alone_in_the_batch, keys_in_any_order, token_by_token
-from .run import Case
 
 PROJECT_SECTION = "chapter 2, One vector, three roles"
 LOOKUP_SECTION = "chapter 2, A look-up made soft"
@@ -56,119 +56,6 @@ def project_cases(draw: Draw) -> list[Case]:
     ]
 
 
-PROJECT = Catalogue()
-SMALL_PROJECT = (
-    tensor([[[1.0, 2.0]]]),
-    tensor([[1.0, 1.0], [0.0, 1.0]]),
-    tensor([[1.0, 0.0], [3.0, 1.0]]),
-    tensor([[2.0, 1.0], [0.0, 4.0]]),
-)
-
-
-@PROJECT.add(
-    "One matrix makes query, key and value, so all three are the same vector. Each "
-    "role has its own matrix.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: copied lines with W_q left in",
-)
-def one_matrix_for_all(x, W_q, W_k, W_v):
-    return x @ W_q, x @ W_q, x @ W_q
-
-
-@PROJECT.add(
-    "Query and key share one matrix. Then a word's score with another equals the "
-    "score the other way round.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: copied lines with W_q left in",
-)
-def one_matrix_for_query_and_key(x, W_q, W_k, W_v):
-    return x @ W_q, x @ W_q, x @ W_v
-
-
-@PROJECT.add(
-    "The matrices are transposed. Here tokens are rows and the matrices are (D, d): "
-    "x @ W. The convention x @ W.T belongs to nn.Linear, which stores (d, D).",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "nn.Linear keeps its weight as (out, in)",
-    convention=True,
-)
-def transposed_matrices(x, W_q, W_k, W_v):
-    return x @ W_q.T, x @ W_k.T, x @ W_v.T
-
-
-@PROJECT.add(
-    "The order is key, query, value. The exercise asks for query, key, value.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: the three come in any order in public code",
-)
-def key_before_query(x, W_q, W_k, W_v):
-    return x @ W_k, x @ W_q, x @ W_v
-
-
-@PROJECT.add(
-    "Key and value are exchanged. The exercise asks for query, key, value.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: the three come in any order in public code",
-)
-def value_before_key(x, W_q, W_k, W_v):
-    return x @ W_q, x @ W_v, x @ W_k
-
-
-@PROJECT.add(
-    "The value is the word itself, not projected. W_v chooses what a word hands over.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: the look-up example has values that are given",
-)
-def value_not_projected(x, W_q, W_k, W_v):
-    return x @ W_q, x @ W_k, x
-
-
-@PROJECT.add(
-    "The query is divided by the root of its width already. The exercise asks for the "
-    "plain projections; the scale comes with the scores.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "public attention code that scales the query early",
-)
-def query_scaled(x, W_q, W_k, W_v):
-    return x @ W_q / math.sqrt(W_q.shape[1]), x @ W_k, x @ W_v
-
-
-@PROJECT.add(
-    "The projections are chained: the key is made from the query. All three start "
-    "from x.",
-    SMALL_PROJECT,
-    PROJECT_SECTION,
-    "classroom: x overwritten, x = x @ W_q",
-)
-def chained_projections(x, W_q, W_k, W_v):
-    q = x @ W_q
-    k = q @ W_k
-    return q, k, k @ W_v
-
-
-@PROJECT.add(
-    "A relu follows the projections. They are plain products: a score must be able to "
-    "be negative.",
-    (
-        tensor([[[1.0]]]),
-        tensor([[-2.0]]),
-        tensor([[1.0]]),
-        tensor([[-3.0]]),
-    ),
-    PROJECT_SECTION,
-    "classroom: a layer is thought to need an activation",
-)
-def activation_added(x, W_q, W_k, W_v):
-    return torch.relu(x @ W_q), torch.relu(x @ W_k), torch.relu(x @ W_v)
-
-
 project_qkv = Exercise(
     id="project_qkv",
     parameters=("x", "W_q", "W_k", "W_v"),
@@ -192,7 +79,7 @@ project_qkv = Exercise(
     reference=project_reference,
     make_cases=project_cases,
     properties=(alone_in_the_batch(1), token_by_token()),
-    misconceptions=tuple(PROJECT),
+    misconceptions=project_qkv_mistakes.MISTAKES,
 )
 
 # soft_lookup ------------------------------------------------------------------
@@ -237,131 +124,6 @@ def lookup_cases(draw: Draw) -> list[Case]:
     ]
 
 
-LOOKUP = Catalogue()
-# Scores 2 and 0: the weights are 0.88 and 0.12.
-SMALL_LOOKUP = (
-    tensor([2.0, 0.0]),
-    tensor([[1.0, 0.0], [0.0, 1.0]]),
-    tensor([[10.0, 0.0], [0.0, 20.0]]),
-)
-
-
-@LOOKUP.add(
-    "Only the value of the best key is returned. A soft look-up mixes all values, "
-    "the best one most.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: a dictionary gives one answer",
-)
-def hard_choice(query, keys, values):
-    return values[(keys @ query).argmax()]
-
-
-@LOOKUP.add(
-    "The scores are divided by √d. This exercise asks for the unscaled dot products; "
-    "the scale comes in chapter 3.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "https://arxiv.org/abs/1706.03762, section 3.2.1",
-    convention=True,
-)
-def scores_scaled(query, keys, values):
-    return (keys @ query / math.sqrt(len(query))).softmax(dim=0) @ values
-
-
-@LOOKUP.add(
-    "The query is compared with the values. It is compared with the keys, and the "
-    "values are mixed.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: search engines match the text itself",
-)
-def values_as_keys(query, keys, values):
-    return (values @ query).softmax(dim=0) @ values
-
-
-@LOOKUP.add(
-    "The keys are mixed. They only decide the weights; what comes back is a mix of "
-    "the values.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: key and value used as one word",
-)
-def keys_mixed(query, keys, values):
-    return (keys @ query).softmax(dim=0) @ keys
-
-
-@LOOKUP.add(
-    "There is no softmax: the scores themselves multiply the values. Weights must be "
-    "positive and sum to 1.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: the matrix product looks complete",
-)
-def no_softmax(query, keys, values):
-    return (keys @ query) @ values
-
-
-@LOOKUP.add(
-    "The scores are divided by their sum. With negative scores such weights are "
-    "negative or without bound; a softmax exponentiates first.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: 'normalise' read as 'divide by the sum'",
-)
-def divided_by_the_sum(query, keys, values):
-    scores = keys @ query
-    return (scores / scores.sum()) @ values
-
-
-@LOOKUP.add(
-    "Query and keys are brought to length 1 first. The plain dot product is asked "
-    "for: a longer key matches more strongly.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: vector search uses the cosine",
-    convention=True,
-)
-def cosine_similarity(query, keys, values):
-    return torch.cosine_similarity(keys, query[None], dim=-1).softmax(dim=0) @ values
-
-
-@LOOKUP.add(
-    "The scores are distances with a minus. The dot product is asked for.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "classroom: nearest means smallest distance",
-    convention=True,
-)
-def negative_distance(query, keys, values):
-    return (-(keys - query).norm(dim=-1)).softmax(dim=0) @ values
-
-
-@LOOKUP.add(
-    "The softmax runs over an axis of size 1, so that every weight is 1 and the "
-    "values are only added up. It runs over the keys.",
-    SMALL_LOOKUP,
-    LOOKUP_SECTION,
-    "https://github.com/PetrochukM/PyTorch-NLP/issues/2",
-)
-def softmax_over_one(query, keys, values):
-    weights = (keys @ query)[:, None].softmax(dim=-1)
-    return (weights * values).sum(dim=0)
-
-
-@LOOKUP.add(
-    "The exponentials overflow: e^89 is more than float32 holds. Subtract the "
-    "largest score first, or use softmax, which does.",
-    (tensor([10.0]), tensor([[10.0], [9.0]]), tensor([[1.0], [2.0]])),
-    LOOKUP_SECTION,
-    "classroom: the textbook formula of the softmax",
-    kind="large",
-)
-def overflow(query, keys, values):
-    powers = (keys @ query).exp()
-    return (powers / powers.sum()) @ values
-
-
 soft_lookup = Exercise(
     id="soft_lookup",
     parameters=("query", "keys", "values"),
@@ -385,5 +147,5 @@ soft_lookup = Exercise(
     reference=lookup_reference,
     make_cases=lookup_cases,
     properties=(keys_in_any_order((1, 2), axis=0),),
-    misconceptions=tuple(LOOKUP),
+    misconceptions=soft_lookup_mistakes.MISTAKES,
 )

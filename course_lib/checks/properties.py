@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .cases import Case
 from .exercise import Property, Records
-from .run import Case, Outcome
+from .run import Outcome
 
 CLOSE = 1e-4
 

@@ -4,9 +4,11 @@ import torch
 from torch import Tensor
 
 from . import solutions
-from .exercise import Catalogue, Draw, Exercise, tensor
+from .cases import Case, Draw
+from .exercise import Exercise
+from .mistakes import additive_scores as additive_scores_mistakes
+from .mistakes import context_vector as context_vector_mistakes
 from .properties import alone_in_the_batch, linear_in_values, one_key_one_score
-from .run import Case
 
 SECTION = "chapter 1, Attention in an RNN"
 BAHDANAU = "https://arxiv.org/abs/1409.0473"
@@ -53,133 +55,6 @@ def additive_cases(draw: Draw) -> list[Case]:
     ]
 
 
-ADDITIVE = Catalogue()
-# One query (1, 2), two keys (1, 0) and (0, 1), everything small.
-SMALL_ADDITIVE = (
-    tensor([[1.0, 2.0]]),
-    tensor([[[1.0, 0.0], [0.0, 1.0]]]),
-    tensor([[1.0, 0.0], [0.0, 0.5]]),
-    tensor([[1.0, -1.0], [0.5, 1.0]]),
-    tensor([1.0, 2.0]),
-)
-
-
-@ADDITIVE.add(
-    "There is no tanh. Without it the query adds the same number to every score of "
-    "its row, which the softmax does not see: the query would have no say.",
-    SMALL_ADDITIVE,
-    SECTION,
-    BAHDANAU,
-)
-def tanh_forgotten(query, keys, W_q, W_k, v):
-    return ((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v
-
-
-@ADDITIVE.add(
-    "The projections are swapped: W_q belongs to the query, W_k to the keys. With "
-    "equal widths nothing raises an error.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: two matrices of the same shape are easily exchanged",
-)
-def swapped_projections(query, keys, W_q, W_k, v):
-    return torch.tanh((query @ W_k.T)[:, None, :] + keys @ W_q.T) @ v
-
-
-@ADDITIVE.add(
-    "The hidden numbers are added up as they are. The score is their dot product "
-    "with v, which says how much each of them counts.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: v looks like a detail of the formula",
-)
-def sum_instead_of_v(query, keys, W_q, W_k, v):
-    return torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T).sum(dim=-1)
-
-
-@ADDITIVE.add(
-    "The two projections are multiplied. Additive attention adds them before the tanh.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: mixed up with the dot-product score",
-)
-def multiplied_projections(query, keys, W_q, W_k, v):
-    return torch.tanh((query @ W_q.T)[:, None, :] * (keys @ W_k.T)) @ v
-
-
-@ADDITIVE.add(
-    "A softmax has been applied. The exercise asks for the scores; the weights come "
-    "one step later.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: score and weight used as one word",
-)
-def weights_instead_of_scores(query, keys, W_q, W_k, v):
-    hidden = torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T)
-    return (hidden @ v).softmax(dim=-1)
-
-
-@ADDITIVE.add(
-    "The tanh comes last, so every score lies between -1 and 1. It belongs around the "
-    "sum of the projections, inside the product with v.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: the brackets of the formula misread",
-)
-def tanh_last(query, keys, W_q, W_k, v):
-    return torch.tanh(((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v)
-
-
-@ADDITIVE.add(
-    "The tanh is taken of each projection on its own. It belongs around their sum: "
-    "only there do query and key meet.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: the brackets of the formula misread",
-)
-def tanh_of_each(query, keys, W_q, W_k, v):
-    return (torch.tanh(query @ W_q.T)[:, None, :] + torch.tanh(keys @ W_k.T)) @ v
-
-
-@ADDITIVE.add(
-    "The scores use a sigmoid. The formula says tanh, whose values may be negative.",
-    SMALL_ADDITIVE,
-    SECTION,
-    "classroom: the gates of an LSTM use a sigmoid",
-)
-def sigmoid_instead_of_tanh(query, keys, W_q, W_k, v):
-    return torch.sigmoid((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v
-
-
-@ADDITIVE.add(
-    "Every sentence is scored with the query of the first one. Sentence b needs "
-    "query b.",
-    (
-        tensor([[1.0], [-1.0]]),
-        tensor([[[0.0]], [[0.0]]]),
-        tensor([[1.0]]),
-        tensor([[1.0]]),
-        tensor([1.0]),
-    ),
-    SECTION,
-    "classroom: tried with a batch of one, where it is right",
-)
-def query_of_the_first_sentence(query, keys, W_q, W_k, v):
-    return torch.tanh((query[:1] @ W_q.T)[:, None, :] + keys @ W_k.T) @ v
-
-
-@ADDITIVE.add(
-    "The result lies on its side: one row for each key. It should have one row for "
-    "each sentence and one column for each key, (B, T).",
-    SMALL_ADDITIVE,
-    SECTION,
-    "https://arxiv.org/abs/1409.0473 and time-first recurrent code",
-)
-def time_first(query, keys, W_q, W_k, v):
-    hidden = torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T)
-    return (hidden @ v).T
-
-
 additive_scores = Exercise(
     id="additive_scores",
     parameters=("query", "keys", "W_q", "W_k", "v"),
@@ -205,7 +80,7 @@ additive_scores = Exercise(
     reference=additive_reference,
     make_cases=additive_cases,
     properties=(alone_in_the_batch(2), one_key_one_score()),
-    misconceptions=tuple(ADDITIVE),
+    misconceptions=additive_scores_mistakes.MISTAKES,
 )
 
 # context_vector ---------------------------------------------------------------
@@ -246,109 +121,6 @@ def context_cases(draw: Draw) -> list[Case]:
     ]
 
 
-CONTEXT = Catalogue()
-SMALL_CONTEXT = (tensor([[0.75, 0.25]]), tensor([[[4.0], [8.0]]]))
-NOT_ONE = (tensor([[0.5, 0.25]]), tensor([[[4.0], [8.0]]]))
-
-
-@CONTEXT.add(
-    "All values count the same: the weights are not used.",
-    SMALL_CONTEXT,
-    SECTION,
-    "classroom: the context vector taken for an average of the states",
-)
-def unweighted_mean(weights, values):
-    return values.mean(dim=1)
-
-
-@CONTEXT.add(
-    "A softmax is applied to weights that are weights already. It makes them more "
-    "even.",
-    SMALL_CONTEXT,
-    SECTION,
-    "https://github.com/zyy-2001/DisKT/issues/6",
-)
-def softmax_again(weights, values):
-    return (weights.softmax(dim=-1)[:, :, None] * values).sum(dim=1)
-
-
-@CONTEXT.add(
-    "The weights are divided by their sum. They are to be used as they are: a row "
-    "that sees little, or nothing, keeps its small sum.",
-    NOT_ONE,
-    SECTION,
-    "classroom: an average is the usual weighted sum",
-)
-def weights_renormalised(weights, values):
-    weights = weights / weights.sum(dim=-1, keepdim=True)
-    return (weights[:, :, None] * values).sum(dim=1)
-
-
-@CONTEXT.add(
-    "The sum is divided by the length once more: a mean over the time instead of a "
-    "sum. The weights say already how much each value counts.",
-    SMALL_CONTEXT,
-    SECTION,
-    "classroom: mean and sum exchanged",
-)
-def mean_of_the_products(weights, values):
-    return (weights[:, :, None] * values).mean(dim=1)
-
-
-@CONTEXT.add(
-    "The sum runs over the width of the values, so that one number a token is left. "
-    "It should run over the time: one vector a sentence, (B, Dv).",
-    (tensor([[0.75, 0.25]]), tensor([[[4.0, 0.0], [8.0, 4.0]]])),
-    SECTION,
-    "classroom: dim=-1 by habit",
-)
-def sum_over_the_width(weights, values):
-    return (weights[:, :, None] * values).sum(dim=-1)
-
-
-@CONTEXT.add(
-    "The sum runs over the batch: sentences are mixed. It should run over the time.",
-    (tensor([[0.75, 0.25], [0.5, 0.5]]), tensor([[[4.0], [8.0]], [[0.0], [2.0]]])),
-    SECTION,
-    "time-first recurrent code, where axis 0 is the time",
-)
-def sum_over_the_batch(weights, values):
-    return (weights[:, :, None] * values).sum(dim=0)
-
-
-@CONTEXT.add(
-    "Only the value with the largest weight is taken. That is a hard choice; it has "
-    "no gradient in the weights.",
-    SMALL_CONTEXT,
-    SECTION,
-    "classroom: attention said to 'pick' a word",
-)
-def largest_weight_only(weights, values):
-    return values[torch.arange(len(values)), weights.argmax(dim=-1)]
-
-
-@CONTEXT.add(
-    "weights @ values multiplies the weights of every sentence with the values of "
-    "every sentence, (B, B, Dv). The weights need an axis: weights[:, None, :].",
-    (tensor([[1.0], [2.0]]), tensor([[[3.0]], [[4.0]]])),
-    SECTION,
-    "classroom: right for two dimensions, wrong for a batch",
-)
-def every_sentence_with_every_other(weights, values):
-    return weights @ values
-
-
-@CONTEXT.add(
-    "Every sentence is mixed with the weights of the first one. Sentence b has its "
-    "own row of weights.",
-    (tensor([[1.0], [2.0]]), tensor([[[3.0]], [[4.0]]])),
-    SECTION,
-    "classroom: tried with a batch of one, where it is right",
-)
-def weights_of_the_first_sentence(weights, values):
-    return (weights[:1, :, None] * values).sum(dim=1)
-
-
 context_vector = Exercise(
     id="context_vector",
     parameters=("weights", "values"),
@@ -371,5 +143,5 @@ context_vector = Exercise(
     reference=context_reference,
     make_cases=context_cases,
     properties=(alone_in_the_batch(2), linear_in_values()),
-    misconceptions=tuple(CONTEXT),
+    misconceptions=context_vector_mistakes.MISTAKES,
 )

@@ -31,37 +31,47 @@ class Report:
     Args:
         exercise: The id of the exercise.
         status: One of passed, wrong, not_attempted, error, timed_out.
-        message: One plain sentence or two: what went wrong, on which input.
+        sentence: What went wrong, in plain words.
         diagnosis: The id of the misconception, `None` if there is no known one.
         example: The smallest input that shows it, with its numbers.
         section: The part of the course that explains it.
-        printed: What the answer printed on the first call, shortened.
+        printed: What the answer printed, shortened.
+        convention: Whether the answer is right elsewhere, by another convention.
     """
 
     exercise: str
     status: Status
-    message: str
+    sentence: str
     diagnosis: str | None = None
     example: str = ""
     section: str = ""
     printed: str = ""
+    convention: bool = False
 
     @property
     def passed(self) -> bool:
         """Whether the answer is right."""
         return self.status == "passed"
 
+    @property
+    def message(self) -> str:
+        """What went wrong, with the smallest input that shows it."""
+        return "\n".join(filter(None, (self.sentence, self.example)))
+
+    def _look(self) -> tuple[str, str, str]:
+        if self.convention:
+            return "⇄", "Another convention", "#c07a1c"
+        return LOOKS[self.status]
+
     def __bool__(self) -> bool:
         return self.passed
 
     def __str__(self) -> str:
-        icon, words, _ = LOOKS[self.status]
+        icon, words, _ = self._look()
         name = f" [{self.diagnosis}]" if self.diagnosis else ""
         lines = [f"{icon} {self.exercise}: {words.lower()}{name}", self.message]
-        if self.example:
-            lines.append(self.example)
         if self.section:
-            lines.append(f"Read: {self.section}.")
+            lines.append(f"Read: {self.section}")
         if self.printed:
             lines.append(f"Your code printed:\n{self.printed}")
         return "\n".join(lines)
@@ -69,16 +79,16 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        icon, words, colour = LOOKS[self.status]
+        icon, words, colour = self._look()
         head = f'<strong><span aria-hidden="true">{icon}</span> {words}</strong>'
         head += f" · <code>{escape(self.exercise)}</code>"
         if self.diagnosis:
             head += f" · <code>{escape(self.diagnosis)}</code>"
-        parts = [head, f"<div>{escape(self.message)}</div>"]
+        parts = [head, f"<div>{escape(self.sentence)}</div>"]
         if self.example:
             parts.append(f'<pre style="{PRE}">{escape(self.example)}</pre>')
         if self.section:
-            parts.append(f"<div>Read: {escape(self.section)}.</div>")
+            parts.append(f"<div>Read: {escape(self.section)}</div>")
         if self.printed:
             parts.append("<div>Your code printed:</div>")
             parts.append(f'<pre style="{PRE}">{escape(self.printed)}</pre>')
@@ -87,9 +97,9 @@ class Report:
         return f'<div class="check-report" role="status" style="{style}">{inside}</div>'
 
     def raise_for_failure(self) -> None:
-        """Raise `AssertionError` with the whole text unless the answer passed."""
+        """Raise `AssertionError(message)` unless the answer passed."""
         if not self.passed:
-            raise AssertionError(str(self))
+            raise AssertionError(self.message)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .cases import Case, strided
+
 LIMIT = 10.0  # seconds for one call
 PRINT_LIMIT = 20_000  # characters printed in one call
 STACK = 64 * 1024 * 1024  # bytes: deep recursion must raise, not crash
@@ -38,31 +40,6 @@ class TimedOut(BaseException):
 
 class PrintFlood(BaseException):
     """Raised inside an answer that prints without end."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One call of an answer.
-
-    Args:
-        name: What is special about it, said to the learner.
-        arguments: Tensors, numbers or `None`, in the order of the signature.
-        kind: "numbers"; or "large", "gradient", "double", "strided", "repeat",
-            which are looked at only where "numbers" agree.
-        tolerance: How far a number may be off, absolutely and relatively.
-    """
-
-    name: str
-    arguments: tuple[Any, ...]
-    kind: str = "numbers"
-    tolerance: float = 1e-5
-
-    @property
-    def size(self) -> int:
-        """How many numbers the arguments hold."""
-        sizes = [a.numel() for a in self.arguments if isinstance(a, Tensor)]
-        sizes += [abs(a) for a in self.arguments if isinstance(a, int)]
-        return sum(sizes)
 
 
 @dataclass(frozen=True)
@@ -97,30 +74,6 @@ class _Printed(io.StringIO):
         return super().write(text)
 
 
-def strided(tensor: Tensor) -> Tensor:
-    """Return the same numbers, laid out in memory in another order."""
-    if tensor.dim() < 2:
-        wide = tensor.new_zeros(*tensor.shape, 2)
-        wide[..., 0] = tensor
-        return wide[..., 0]
-    return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
-
-
-def prepare(case: Case, device: Any, dtype: torch.dtype | None) -> Case:
-    """Give a case to the learner's device and dtype; integers keep theirs."""
-    if case.kind == "double":
-        dtype = torch.float64
-
-    def move(argument: Any) -> Any:
-        if not isinstance(argument, Tensor):
-            return argument
-        if argument.is_floating_point() and dtype is not None:
-            argument = argument.to(dtype)
-        return argument.to(device)
-
-    return replace(case, arguments=tuple(map(move, case.arguments)))
-
-
 def cotangent(result: Tensor) -> Tensor:
     """Fixed factors, no two alike, that make one number of a result."""
     steps = torch.arange(result.numel(), dtype=torch.float32, device="cpu")
@@ -132,7 +85,7 @@ def gradients(
     results: Sequence[Any], inputs: Sequence[Tensor]
 ) -> tuple[tuple[Tensor | None, ...], ...]:
     """Gradient of each float result in each input; `None` where it does not reach."""
-    found = []
+    found: list[tuple[Tensor | None, ...]] = []
     for result in results:
         if not isinstance(result, Tensor) or not result.requires_grad:
             found.append((None,) * len(inputs))

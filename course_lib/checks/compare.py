@@ -1,0 +1,119 @@
+"""Compare what an answer did with what it should have done."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .cases import Case, show
+from .run import Outcome
+
+HALVES = (torch.float16, torch.bfloat16)
+
+
+def tolerance(case: Case, *results: Any) -> float:
+    """The tolerance of a case; half precision gets what it can hold."""
+    if any(getattr(result, "dtype", None) in HALVES for result in results):
+        return max(case.tolerance, 0.05)
+    return case.tolerance
+
+
+def _family(tensor: Tensor) -> tuple[bool, bool]:
+    """Whether a tensor holds bools, and whether it holds floats."""
+    return tensor.dtype == torch.bool, tensor.is_floating_point()
+
+
+def near(got: Any, want: Any, allowed: float) -> bool:
+    """Whether two results agree: same shape, same kind, same numbers, NaN as NaN."""
+    if not isinstance(got, Tensor) or not isinstance(want, Tensor):
+        return type(got) is type(want) and (got is None or bool(got == want))
+    if got.shape != want.shape or _family(got) != _family(want):
+        return False
+    if not got.is_floating_point():
+        return torch.equal(got, want)
+    return torch.allclose(
+        got.double(), want.double(), rtol=allowed, atol=allowed, equal_nan=True
+    )
+
+
+def near_gradients(x: Tensor | None, y: Tensor | None) -> bool:
+    """Whether two gradients agree; none at all is as good as zeros."""
+    if x is None or y is None:
+        some = x if y is None else y
+        return some is None or bool((some.abs() < 1e-6).all())
+    return near(x, y, 0.05 if x.dtype in HALVES else 1e-4)
+
+
+def same(a: Outcome, b: Outcome, allowed: float) -> bool:
+    """Whether two answers did the same in one call."""
+    if (a.error == "") != (b.error == "") or a.changed != b.changed:
+        return False
+    if len(a.results) != len(b.results) or len(a.gradients) != len(b.gradients):
+        return False
+    if not all(near(x, y, allowed) for x, y in zip(a.results, b.results, strict=True)):
+        return False
+    for mine, yours in zip(a.gradients, b.gradients, strict=True):
+        if not all(map(near_gradients, mine, yours)):
+            return False
+    return True
+
+
+def word(dtype: torch.dtype) -> str:
+    """A dtype as one says it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def kind_fault(case: Case, name: str, got: Any, boolean: bool) -> str:
+    """What is wrong with the type of a result; "" when nothing is."""
+    if got is None:
+        return f"{name} is None: is a `return` missing?"
+    if not isinstance(got, Tensor):
+        return f"{name} should be a tensor, and is of type {type(got).__name__}."
+    if boolean:
+        right = got.dtype == torch.bool
+        return "" if right else f"{name} should be bool, and is {word(got.dtype)}."
+    if not got.is_floating_point():
+        return (
+            f"{name} should hold floating-point numbers, and holds {word(got.dtype)}."
+        )
+    if case.kind == "double" and got.dtype != torch.float64:
+        return f"{name} should be float64 as the inputs are, and is {word(got.dtype)}."
+    return ""
+
+
+def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
+    """What is wrong with one result; "" when nothing is."""
+    problem = kind_fault(case, name, got, want.dtype == torch.bool)
+    if problem:
+        return problem
+    if got.shape != want.shape:
+        return (
+            f"{name} should have the shape {tuple(want.shape)}, "
+            f"and has {tuple(got.shape)}."
+        )
+    if near(got, want, tolerance(case, got)):
+        return ""
+    off = (got.double() - want.double()).abs().nan_to_num(torch.inf, torch.inf)
+    index = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+    where = f"[{', '.join(map(str, index))}]" if index else ""
+    mine, right = show(got[index]), show(want[index])
+    if mine == right:
+        mine, right = f"{float(got[index]):.8g}", f"{float(want[index]):.8g}"
+    return f"{name}{where} should be {right}, and is {mine}."
+
+
+def gradient_fault(result: str, name: str, x: Tensor | None, y: Tensor | None) -> str:
+    """What is wrong with one gradient; "" when nothing is."""
+    if near_gradients(x, y):
+        return ""
+    if x is None:
+        return (
+            f"no gradient flows from {result} to {name}: something on the way leaves "
+            "the graph, such as .detach(), .item(), .data, no_grad or NumPy."
+        )
+    if not bool(x.isfinite().all()):
+        return f"the gradient of {result} in {name} is not finite."
+    return (
+        f"{result} has the right numbers, but not the right gradient in {name}: part "
+        "of the computation leaves the graph."
+    )

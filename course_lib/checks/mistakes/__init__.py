@@ -1,0 +1,1 @@
+"""The catalogue: for each exercise, the mistakes that people make."""

@@ -1,0 +1,245 @@
+"""Known mistakes in `masked_attention`: each the wrong code, said and shown."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..cases import tensor
+from ..catalogue import Catalogue
+
+CONVENTIONS_SECTION = "chapter 4, True means may attend"
+EMPTY_SECTION = "chapter 4, A row with nothing to see"
+WHERE_SECTION = "chapter 4, Before the softmax, not after"
+
+MISTAKES = Catalogue()
+# Zero scores for one query and two keys; the second key is hidden.
+HIDE_SECOND = (
+    tensor([[0.0]]),
+    tensor([[0.0], [0.0]]),
+    tensor([[1.0], [3.0]]),
+    tensor([[1, 0]], torch.bool),
+)
+HIDE_ALL = (
+    tensor([[1.0]]),
+    tensor([[0.0], [1.0]]),
+    tensor([[1.0], [3.0]]),
+    tensor([[0, 0]], torch.bool),
+)
+HIDE_WITH_SCORES = (
+    tensor([[2.0]]),
+    tensor([[1.0], [-1.0], [0.0]]),
+    tensor([[1.0], [3.0], [0.0]]),
+    tensor([[1, 0, 1]], torch.bool),
+)
+
+
+def _scores(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+
+
+def _finish(scores: Tensor, mask: Tensor) -> Tensor:
+    """The right weights from any scores: from here wrong answers are made."""
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return scores.softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+@MISTAKES.add(
+    "The mask comes after the softmax, so hidden keys have taken their share and the "
+    "rows sum to less than 1. Mask the scores, before the softmax.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "https://github.com/lucidrains/memory-compressed-attention/issues/2",
+)
+def after_the_softmax(q, k, v, mask):
+    weights = _scores(q, k).softmax(dim=-1) * mask
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask comes after the softmax, and the rows are divided by their sum again. "
+    "On paper that is right; with large scores the visible keys have already become "
+    "0, and it is 0 / 0. Mask the scores, before the softmax.",
+    (
+        tensor([[1.0]]),
+        tensor([[0.0], [200.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "https://github.com/hyunwoongko/transformer/issues/10",
+    kind="large",
+)
+def renormalised_after_the_softmax(q, k, v, mask):
+    weights = _scores(q, k).softmax(dim=-1) * mask
+    total = weights.sum(dim=-1, keepdim=True)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    weights = weights / total.masked_fill(empty, 1.0)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Hidden scores become 0, or a tiny negative number, which hides nothing: a score "
+    "of 0 is a score like any other, e^0 = 1. It has to be a huge negative number, "
+    "best -inf.",
+    HIDE_WITH_SCORES,
+    WHERE_SECTION,
+    "https://github.com/hyunwoongko/transformer/issues/10",
+)
+def hidden_scores_near_zero(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -1e-9).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "A row that sees nothing becomes a flat average over hidden keys: all its scores "
+    "are the same huge negative number. Here it is to give zeros.",
+    HIDE_ALL,
+    EMPTY_SECTION,
+    "https://github.com/harvardnlp/annotated-transformer/issues/37",
+)
+def flat_average_on_an_empty_row(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -1e9).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "A row that sees nothing becomes nan: the softmax over nothing is 0 / 0. Decide "
+    "what the row should mean before the softmax; here it gives zeros.",
+    HIDE_ALL,
+    EMPTY_SECTION,
+    "https://github.com/pytorch/pytorch/issues/41508",
+)
+def nan_on_an_empty_row(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -math.inf).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The output of a row that sees nothing is zero, but its weights are not. Both are "
+    "to be zeros.",
+    HIDE_ALL,
+    EMPTY_SECTION,
+    "classroom: the output repaired, the weights forgotten",
+)
+def weights_of_an_empty_row_left(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -1e9).softmax(dim=-1)
+    return (weights * mask) @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is read the other way round: True is hidden. Here True means may "
+    "attend, as in F.scaled_dot_product_attention; in nn.MultiheadAttention True "
+    "means hidden. That is a convention, and one has to know which one holds.",
+    HIDE_SECOND,
+    CONVENTIONS_SECTION,
+    "https://github.com/rasbt/LLMs-from-scratch/issues/1061",
+    convention=True,
+)
+def inverted(q, k, v, mask):
+    weights = _finish(_scores(q, k), ~mask.expand(*q.shape[:-1], k.shape[-2]))
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is added to the scores: True counts as 1, so a visible key gets one "
+    "more, and nothing is hidden. Fill hidden scores with -inf.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "https://github.com/pytorch/pytorch/issues/21518",
+)
+def mask_added_to_the_scores(q, k, v, mask):
+    weights = (_scores(q, k) + mask).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is turned on its side: it hides queries (rows) instead of keys "
+    "(columns). The last axis of a mask is the key.",
+    (
+        tensor([[0.0], [0.0]]),
+        tensor([[0.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    CONVENTIONS_SECTION,
+    "https://github.com/bentrevett/pytorch-seq2seq/issues/119",
+)
+def query_rows_masked(q, k, v, mask):
+    weights = _finish(
+        _scores(q, k), mask.transpose(-2, -1).expand(*q.shape[:-1], k.shape[-2])
+    )
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The softmax is applied twice. The second one gives hidden keys, now at 0, a "
+    "weight again: e^0 = 1.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "https://github.com/zyy-2001/DisKT/issues/6",
+)
+def softmax_twice(q, k, v, mask):
+    weights = _finish(_scores(q, k), mask).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is not used.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "classroom: an argument passed on and forgotten",
+)
+def mask_ignored(q, k, v, mask):
+    weights = _scores(q, k).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Hidden values are set to zero, but the hidden keys keep their weights, so the "
+    "rows of what is left sum to less than 1. Mask the scores, before the softmax.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "classroom: 'hidden' read as 'its value is zero'",
+)
+def hidden_values_set_to_zero(q, k, v, mask):
+    weights = _scores(q, k).softmax(dim=-1)
+    return (weights * mask) @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is right, but the scores are not divided by √d_k.",
+    (
+        tensor([[2.0, 0.0, 0.0, 0.0]]),
+        tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]),
+        tensor([[1.0], [0.0]]),
+        tensor([[1, 1]], torch.bool),
+    ),
+    "chapter 3, Why divide by √d_k?",
+    "https://arxiv.org/abs/1706.03762, section 3.2.1",
+)
+def no_scale(q, k, v, mask):
+    weights = _finish(q @ k.transpose(-2, -1), mask)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Hidden scores are set to -10,000, which is not low enough: a visible score of "
+    "-10,000 ties with them. Use -inf.",
+    (
+        tensor([[1.0]]),
+        tensor([[-10_000.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "https://github.com/NVIDIA/apex/issues/1052",
+    kind="large",
+)
+def not_low_enough(q, k, v, mask):
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = _scores(q, k).masked_fill(~mask, -1e4)
+    weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+    return weights @ v, weights

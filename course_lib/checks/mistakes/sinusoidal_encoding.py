@@ -1,0 +1,166 @@
+"""Known mistakes in `sinusoidal_encoding`: each the wrong code, said and shown."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+import torch
+from torch import Tensor
+
+from ..catalogue import Catalogue
+
+ENCODING_SECTION = "chapter 5, Sine and cosine"
+VASWANI = "https://arxiv.org/abs/1706.03762, section 3.5"
+
+MISTAKES = Catalogue()
+
+
+def _angles(positions: Tensor, d_model: int) -> Tensor:
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    return positions.double()[:, None] / 10000 ** (even / d_model)
+
+
+def _woven(angles: Tensor, d_model: int) -> Tensor:
+    """Sines and cosines of angles, woven together: from here wrong ones are made."""
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return pairs.flatten(start_dim=1)[:, :d_model].float()
+
+
+@MISTAKES.add(
+    "Positions are counted from 1. Here the first row is position 0, whose sines are "
+    "0 and cosines 1.",
+    (1, 2),
+    ENCODING_SECTION,
+    "classroom: counting from 1",
+)
+def positions_from_one(length, d_model):
+    return _woven(_angles(torch.arange(1, length + 1), d_model), d_model)
+
+
+@MISTAKES.add(
+    "All sines stand first, all cosines after them. That is a convention of its own, "
+    "as good as the other (tensor2tensor has it); here they alternate: columns 2i and "
+    "2i + 1 are a pair.",
+    (2, 4),
+    ENCODING_SECTION,
+    "the encoding of tensor2tensor",
+    convention=True,
+)
+def sines_then_cosines(length, d_model):
+    angles = _angles(torch.arange(length), d_model)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d_model].float()
+
+
+@MISTAKES.add(
+    "The exponent is i / d_model, with i the number of the pair. It is 2i / d_model, "
+    "so that the slowest hand turns about once in 2π · 10000 steps.",
+    (2, 4),
+    ENCODING_SECTION,
+    VASWANI,
+)
+def exponent_without_the_two(length, d_model):
+    pair = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+    angles = torch.arange(length).double()[:, None] / 10000 ** (pair / d_model)
+    return _woven(angles, d_model)
+
+
+@MISTAKES.add(
+    "The exponent is doubled: the index already runs 0, 2, 4, … and is multiplied by "
+    "2 once more.",
+    (2, 4),
+    ENCODING_SECTION,
+    "classroom: the 2i of the formula meets arange(0, d, 2)",
+)
+def exponent_doubled(length, d_model):
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(length).double()[:, None] / 10000 ** (2 * even / d_model)
+    return _woven(angles, d_model)
+
+
+@MISTAKES.add(
+    "Sine and cosine of a pair turn at different speeds: the cosine in column 2i + 1 "
+    "uses the exponent (2i + 1) / d_model. Both use 2i / d_model; only then is a "
+    "shift a rotation.",
+    (2, 2),
+    ENCODING_SECTION,
+    VASWANI,
+)
+def every_column_its_own_speed(length, d_model):
+    column = torch.arange(d_model, dtype=torch.float64)
+    angles = torch.arange(length).double()[:, None] / 10000 ** (column / d_model)
+    return torch.where(column % 2 == 0, angles.sin(), angles.cos()).float()
+
+
+@MISTAKES.add(
+    "The angles are taken for degrees. torch.sin takes radians, and the formula is in "
+    "radians.",
+    (2, 2),
+    ENCODING_SECTION,
+    "classroom: clock hands suggest degrees",
+)
+def degrees(length, d_model):
+    angles = torch.deg2rad(_angles(torch.arange(length), d_model))
+    return _woven(angles, d_model)
+
+
+@MISTAKES.add(
+    "Every column is a sine. With the cosine beside it a pair is a hand of a clock; "
+    "a sine alone cannot tell two angles apart.",
+    (1, 2),
+    ENCODING_SECTION,
+    "classroom: the second line of the formula forgotten",
+)
+def sines_only(length, d_model):
+    angles = _angles(torch.arange(length), d_model)
+    return torch.stack([angles.sin(), angles.sin()], -1).flatten(1)[:, :d_model].float()
+
+
+@MISTAKES.add(
+    "Cosines stand in the even columns, sines in the odd ones. Here the sine comes "
+    "first. Either order would do, if kept everywhere.",
+    (1, 2),
+    ENCODING_SECTION,
+    "classroom: cosine and sine exchanged",
+    convention=True,
+)
+def cosine_first(length, d_model):
+    angles = _angles(torch.arange(length), d_model)
+    pairs = torch.stack([angles.cos(), angles.sin()], dim=-1)
+    return pairs.flatten(1)[:, :d_model].float()
+
+
+@MISTAKES.add(
+    "An odd width does not work: there is one sine more than there are cosines. Drop "
+    "the last cosine.",
+    (2, 3),
+    ENCODING_SECTION,
+    "https://github.com/codertimo/BERT-pytorch/issues/78",
+)
+def odd_width_fails(length, d_model):
+    angles = _angles(torch.arange(length), d_model)
+    encoding = torch.zeros(length, d_model)
+    encoding[:, 0::2] = angles.sin().float()
+    encoding[:, 1::2] = angles.cos().float()
+    return encoding
+
+
+@MISTAKES.add(
+    "The angles are multiplied by 10000**(2i/d_model) instead of divided: the hands "
+    "turn faster and faster, and neighbours look unrelated.",
+    (2, 4),
+    ENCODING_SECTION,
+    "classroom: the minus of exp(-…) forgotten",
+)
+def multiplied_instead_of_divided(length, d_model):
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(length).double()[:, None] * 10000 ** (even / d_model)
+    return _woven(angles, d_model)
+
+
+@MISTAKES.add(
+    "The base is not 10000.",
+    (2, 4),
+    ENCODING_SECTION,
+    "classroom: 1000 and 10000 look alike",
+)
+def base_1000(length, d_model):
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(length).double()[:, None] / 1000 ** (even / d_model)
+    return _woven(angles, d_model)
