@@ -33,6 +33,12 @@ FAULTS = {
     ' role="doc-biblioentry"': ' role="listitem"',
 }
 
+ICON = re.compile(
+    r'(?P<names>"[a-z0-9-]+"|\b[a-z][a-z0-9]*):'  # name
+    r'\[\d+,\d+,(?P<older>\[[^\]]*\]),"[0-9a-f]+",'  # size, older names, code
+    r'("[^"]*"|\[("[^"]*",?)+\])\],?'  # one path, or several
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,12 +65,12 @@ def use_vendored_scripts(app: Sphinx, config: Any) -> None:
     config.nb_ipywidgets_js = {f"../vendor/{WIDGET_HOST.name}": {"defer": "defer"}}
 
 
-def mathjax_folder() -> Path:
-    """The folder of MathJax inside the package that carries it."""
-    for file in files("sphinx-mathjax-offline") or []:
-        if file.name == MATHJAX:
-            return Path(str(file.locate())).parent
-    raise FileNotFoundError(f"the package sphinx-mathjax-offline holds no {MATHJAX}")
+def file_of(package: str, end: str) -> Path:
+    """The file of an installed package whose path ends so."""
+    for file in files(package) or []:
+        if file.as_posix().endswith(end):
+            return Path(str(file.locate()))
+    raise FileNotFoundError(f"the package {package} holds no {end}")
 
 
 def copy_vendored_scripts(app: Sphinx, error: Exception | None) -> None:
@@ -72,7 +78,8 @@ def copy_vendored_scripts(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     vendor = Path(app.outdir) / "vendor"
-    source, target = mathjax_folder(), vendor / "mathjax"
+    source = file_of("sphinx-mathjax-offline", f"mathjax/{MATHJAX}").parent
+    target = vendor / "mathjax"
     for part in MATHJAX_PARTS:
         (target / part).parent.mkdir(parents=True, exist_ok=True)
         if (source / part).is_dir():
@@ -80,6 +87,29 @@ def copy_vendored_scripts(app: Sphinx, error: Exception | None) -> None:
         else:
             shutil.copy2(source / part, target / part)
     shutil.copy2(WIDGET_HOST, vendor / WIDGET_HOST.name)
+
+
+def keep_used_icons(app: Sphinx, error: Exception | None) -> None:
+    """Cut the theme's script of 2,000 icons down to those on the pages.
+
+    It is the heaviest file of a page by far. An icon stands in it under its name, with
+    its older names in the third place: `pencil:[512,512,["pencil-alt"],"f303","M4…"]`.
+    """
+    if error or app.builder.format != "html":
+        return
+    script = file_of("pydata-sphinx-theme", "static/scripts/fontawesome.js")
+    users = [*Path(app.outdir).rglob("*.html"), *script.parent.glob("*theme.js")]
+    used = set()
+    for user in users:
+        used |= set(re.findall(r"\bfa-([a-z0-9-]+)", user.read_text(encoding="utf-8")))
+
+    def keep(icon: re.Match[str]) -> str:
+        names = re.findall(r"[a-z][a-z0-9-]*", icon["names"] + icon["older"])
+        return icon[0] if used.intersection(names) else ""
+
+    kept = ICON.sub(keep, script.read_text(encoding="utf-8"))
+    target = Path(app.outdir) / "_static" / "scripts" / script.name
+    target.write_text(kept, encoding="utf-8")
 
 
 def warn_about_faults(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -173,4 +203,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", drop_thebe_settings, priority=900)
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("build-finished", copy_vendored_scripts)
+    app.connect("build-finished", keep_used_icons)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -166,6 +166,13 @@ BAD_IMAGES = """() => [...document.querySelectorAll("main img")]
   .filter((image) => !image.alt.trim() || !image.complete || image.naturalWidth === 0)
   .map((image) => image.outerHTML.slice(0, 200))"""
 
+# Icons that were not drawn: the icon script puts a turning ring for one it lacks.
+LOST_ICONS = """() => [
+  ...document.querySelectorAll("i[class*='fa-']"),
+  ...[...document.querySelectorAll("svg.svg-inline--fa")].filter((icon) =>
+    icon.querySelector("circle, animate") || !icon.querySelector("path[d]")),
+].map((icon) => icon.outerHTML.slice(0, 120))"""
+
 # Of the thousands of coloured words of code, one of each kind is enough to look at.
 THIN_CODE = """() => {
   const seen = new Set();
@@ -257,7 +264,7 @@ class Visit:
             for node in fault["nodes"]
         ]
 
-    def findings(self) -> dict[str, Any]:
+    def findings(self, axe: bool = True) -> dict[str, Any]:
         page = self.page
         # Open every fold, so that what it hides is looked at too.
         page.evaluate(
@@ -265,7 +272,9 @@ class Visit:
         )
         self.settle()
         found: dict[str, Any] = {
-            "axe": self.axe(),
+            "axe": self.axe() if axe else [],
+            "icons": page.locator("svg.svg-inline--fa").count(),
+            "lost_icons": page.evaluate(LOST_ICONS),
             "images": page.evaluate(BAD_IMAGES),
             "raw_tex": page.evaluate(RAW_TEX),
             "formulas": page.locator("main .math").count(),
