@@ -1,7 +1,8 @@
 """Benchmark: print ratios of speed and memory, all measured in one run.
 
     python tools/bench.py                 everything
-    python tools/bench.py speed memory    some of it: speed, memory, notebooks, book
+    python tools/bench.py speed memory    some of it: speed, memory, corpus, notebooks,
+                                          book
 
 Times are the best of several runs, taken in turn with what they are compared with, so
 that both meet the same machine. No test asserts them.
@@ -24,6 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib import corpus
 from course_lib.attention import MultiHeadAttention, merge_heads, split_heads
 from course_lib.masks import causal_mask, padding_mask
 
@@ -199,6 +201,13 @@ def notebooks() -> None:
             print(f"  {path.stem:34}{seconds:6.1f}{stated.split()[-1]:>6}")
 
 
+def pairs() -> None:
+    """Seconds of CPU to generate the corpus."""
+    before = time.process_time()
+    count = len(corpus.generate())
+    print(f"\nCorpus: {time.process_time() - before:.1f} s of CPU for {count} pairs")
+
+
 def book() -> None:
     """Seconds of CPU to build the book from nothing."""
     with tempfile.TemporaryDirectory() as folder:
@@ -220,7 +229,13 @@ def book() -> None:
 
 def main(names: list[str]) -> None:
     """Run the parts that are named, or all."""
-    parts = {"speed": speed, "memory": memory, "notebooks": notebooks, "book": book}
+    parts = {
+        "speed": speed,
+        "memory": memory,
+        "corpus": pairs,
+        "notebooks": notebooks,
+        "book": book,
+    }
     unknown = set(names) - set(parts)
     if unknown:
         sys.exit(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
