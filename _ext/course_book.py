@@ -33,6 +33,11 @@ FAULTS = {
     ' role="doc-biblioentry"': ' role="listitem"',
 }
 
+WIDGET_VIEW = (
+    r'<script type="application/vnd.jupyter.widget-view\+json">\s*(\{.*?\})\s*</script>'
+)
+NO_SCRIPT = "<noscript><p>This part of the page needs JavaScript.</p></noscript>"
+
 ICON = re.compile(
     r'(?P<names>"[a-z0-9-]+"|\b[a-z][a-z0-9]*):'  # name
     r'\[\d+,\d+,(?P<older>\[[^\]]*\]),"[0-9a-f]+",'  # size, older names, code
@@ -128,7 +133,7 @@ def warn_about_faults(app: Sphinx, doctree: nodes.document, docname: str) -> Non
                     warn("a cell raised an error", block)
     states = saved_states(app, docname)
     for raw in doctree.findall(nodes.raw):
-        view = re.search(r"widget-view\+json\">\s*(\{.*\})", raw.astext())
+        view = re.search(WIDGET_VIEW, raw.astext())
         if view and json.loads(view[1])["model_id"] not in states:
             warn("a widget has no saved state: execute the notebook anew", raw)
 
@@ -162,7 +167,7 @@ def mend_page(
     body = context.get("body", "")
     for fault, mended in FAULTS.items():
         body = body.replace(fault, mended)
-    context["body"] = body
+    context["body"] = re.sub(WIDGET_VIEW, rf"\g<0>{NO_SCRIPT}", body)
 
 
 def is_thebe(file: Any) -> bool:

@@ -59,8 +59,8 @@ class Sharpness(anywidget.AnyWidget):
                 "ko": "오늘 밤 배고픈 고양이가 작은 회색 쥐를 쫓는다".split(),
             },
             instead={
-                "en": "The figures of this section show the same curves.",
-                "ko": "이 절의 그림이 같은 곡선을 보여 줍니다.",
+                "en": "The figure above it shows how it starts.",
+                "ko": "바로 위 그림이 처음 상태를 보여 줍니다.",
             },
         )
 

@@ -1,21 +1,22 @@
 """The explorer and the questions, by keyboard and by pointer, without a kernel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 from site_checks import (
     CHAPTERS,
     ROOT,
     Visit,
     explorer_scores,
     read,
-    views_without_state,
     widget_states,
 )
 from torch import Tensor
+
+from course_lib.widgets import Ask, Sharpness
 
 Open = Callable[..., Visit]
 CHAPTER_3 = next((f"{name}.html" for name in CHAPTERS if "/03-" in name), "")
@@ -43,14 +44,22 @@ IMPORT = """async ([source, scores, divisor]) => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def empty_page(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page()
+    yield page
+    page.close()
+
+
 @pytest.mark.parametrize("size", [0.0, 0.1, 1.0, 30.0, 1e4])
 @pytest.mark.parametrize("divisor", [0.125, 1.0, 8.0, 1024.0])
-def test_the_arithmetic_is_pytorchs(visit: Open, size: float, divisor: float) -> None:
+def test_the_arithmetic_is_pytorchs(
+    empty_page: Page, size: float, divisor: float
+) -> None:
     generator = torch.Generator().manual_seed(round(size * 8 + divisor))
     scores = torch.randn(11, generator=generator, dtype=torch.float64) * size
     source = (ROOT / "course_lib/js/arithmetic.js").read_text(encoding="utf-8")
-    page = visit("index.html").page
-    got = page.evaluate(IMPORT, [source, scores.tolist(), divisor])
+    got = empty_page.evaluate(IMPORT, [source, scores.tolist(), divisor])
 
     weights = (scores / divisor).softmax(dim=-1)
     jacobian = torch.func.jacrev(lambda s: s.softmax(dim=-1))(scores / divisor)
@@ -269,7 +278,18 @@ def test_a_prediction_opens_its_answer_and_no_other(visit: Open, chapter: str) -
         before = opened.count()
 
 
-def test_views_of_the_explorer_are_on_the_page(site: Path) -> None:
-    soup = read(site / CHAPTER_3)
-    assert views_without_state(soup) == []
-    assert len(widget_states(soup)) > 1
+# ---- The notebooks ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_notebook_holds_todays_widgets(site: Path, chapter: str) -> None:
+    """A widget's script is stored when a notebook runs: `make notebooks` renews it."""
+    today = {"Ask": Ask._esm, "Sharpness": Sharpness._esm}
+    states = [
+        s["state"] for s in widget_states(read(site / f"{chapter}.html")).values()
+    ]
+    widgets = [state for state in states if "_esm" in state]
+    assert widgets
+    for state in widgets:
+        name = state["_anywidget_id"].rsplit(".", 1)[-1]
+        assert state["_esm"] == today[name], f"{name} is stale: run make notebooks"
