@@ -13,6 +13,8 @@ import os
 import re
 import sys
 import time
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +106,16 @@ def reading_minutes(content: dict[str, Any]) -> int:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             words += len(re.findall(r"\w+", source))
-        tasks += len(re.findall(r"^Ask\(", source, flags=re.M))
-        if re.search(r"^Ask\(\d+\)", source, flags=re.M):
-            tasks += 4  # five questions in one widget
+        for chapter, names in re.findall(r"^Ask\((\d+)(.*)\)", source, flags=re.M):
+            tasks += names.count('"') // 2 or number_of_checks(int(chapter))
     return 5 * math.ceil((words / 130 + 2 * tasks) / 5)
+
+
+def number_of_checks(chapter: int) -> int:
+    """How many questions `Ask(chapter)` shows."""
+    path = files("course_lib") / "questions" / f"{chapter:02d}.toml"
+    bank = tomllib.loads(path.read_text(encoding="utf-8"))
+    return sum(question["kind"] == "check" for question in bank.values())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 import unicodedata
 from collections import Counter
 
