@@ -10,7 +10,7 @@ from typing import Any
 
 from .cases import Case, on_cpu
 from .compare import same, tolerance
-from .run import Answer, Outcome, attempt, restored
+from .run import Answer, Outcome, attempt
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,7 @@ def diagnose(
     is recognised beside a second fault: on three ordinary cases at least, and on more
     than half of those that went wrong, and better than any other mistake.
     """
-    with restored():
-        matches = [_match(mistake, trials, fault) for mistake in mistakes]
+    matches = [_match(mistake, trials, fault) for mistake in mistakes]
     whole = [match for match in matches if match.whole]
     if whole:
         only = whole[0]

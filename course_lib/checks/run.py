@@ -187,6 +187,15 @@ def restored() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
+@contextlib.contextmanager
+def on_our_side() -> Iterator[None]:
+    """Make cases and judge by the same defaults, whatever the learner has set."""
+    default = torch.get_default_device()
+    on_cpu = torch.device("cpu")
+    with restored(), contextlib.nullcontext() if default.type == "cpu" else on_cpu:
+        yield
+
+
 def _stop(thread: threading.Thread) -> None:
     """Raise `TimedOut` inside a thread until it ends, for a second at most."""
     for _ in range(20):
