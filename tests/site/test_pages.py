@@ -1,5 +1,6 @@
 """Every page of the book: complete, legible, accessible, and made of local files."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from site_checks import (
     views_without_state,
 )
 
+ARXIV = re.compile(r"https://arxiv\.org/abs/[\d.]+\d")
 SCHEMES = ("light", "dark")
 Looks = Callable[[str, str], dict]
 
@@ -104,6 +106,22 @@ def test_every_icon_is_drawn(looks: Looks, page: str) -> None:
 def test_every_widget_starts(looks: Looks, page: str) -> None:
     look = looks(page, "light")
     assert look["widgets_ready"] == look["widgets"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_references_hold_what_a_chapter_cites(chapter: str) -> None:
+    cited = set(ARXIV.findall(source_of(chapter).read_text(encoding="utf-8")))
+    known = set(ARXIV.findall((ROOT / "references.bib").read_text(encoding="utf-8")))
+    assert cited - known == set()
+
+
+def test_every_entry_of_the_bibliography_is_explained() -> None:
+    bibliography = (ROOT / "references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE)
+    explained = (ROOT / "references.md").read_text(encoding="utf-8")
+    sentences = re.findall(r"- \{cite:t\}`(\w+)`: \w", explained)
+    assert sorted(sentences) == sorted(entries)
+    assert len(entries) == len(set(entries)) >= 20
 
 
 def test_search_finds_a_chapter(visit: Callable) -> None:
