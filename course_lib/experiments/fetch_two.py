@@ -129,14 +129,21 @@ def run(
     return judge(train(model, seed, two_kinds=two_kinds), two_kinds=two_kinds)
 
 
-def measure() -> dict[str, list[float]]:
-    """Share of questions with both words right, for three seeds each."""
+def measure() -> dict[str, dict[str, Any]]:
+    """Three seeds each: share with both words right; where the first one looks."""
     settings: dict[str, dict[str, Any]] = {
-        f"{heads} heads": {"num_heads": heads} for heads in (1, 2, 4, 8)
+        "1 head": {"num_heads": 1},
+        "2 heads": {"num_heads": 2},
+        "4 heads": {"num_heads": 4},
+        "8 heads": {"num_heads": 8},
+        "1 head, two kinds of words": {"two_kinds": True},
+        "1 head, hidden layer in the read-out": {"hidden": 256},
     }
-    settings["1 head, two kinds of words"] = {"two_kinds": True}
-    settings["1 head, hidden layer of 256 in the read-out"] = {"hidden": 256}
-    return {
-        name: [round(run(seed, **setting)["all"], 3) for seed in range(3)]
-        for name, setting in settings.items()
-    }
+    results = {}
+    for name, setting in settings.items():
+        seeds = [run(seed, **setting) for seed in range(3)]
+        results[name] = {
+            "all": [round(seed["all"], 3) for seed in seeds],
+            "looks": [[round(w, 2) for w in head] for head in seeds[0]["looks"]],
+        }
+    return results
