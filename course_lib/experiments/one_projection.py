@@ -81,6 +81,8 @@ class Guest(nn.Module):
 def trained(d_k: int, shared: str = "nothing", seed: int = 0) -> Guest:
     """Train a model on parties that are drawn as it goes."""
     set_seed(seed)
+    cores = torch.get_num_threads()
+    torch.set_num_threads(1)  # for so little work, two cores mostly wait for each other
     generator = torch.Generator().manual_seed(seed)
     model = Guest(d_k, shared)
     optimizer = torch.optim.Adam(model.parameters(), RATE)
@@ -92,6 +94,7 @@ def trained(d_k: int, shared: str = "nothing", seed: int = 0) -> Guest:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    torch.set_num_threads(cores)
     return model
 
 
