@@ -2,6 +2,7 @@
 
 import base64
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from urllib.parse import unquote, urlsplit
 
 import torch
 import yaml
-from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page, Route
 from torch import Tensor
+
+with warnings.catch_warnings():  # the package opens its script without an encoding
+    warnings.simplefilter("ignore", EncodingWarning)
+    from axe_playwright_python.sync_playwright import Axe
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
