@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_lib.plots.style import BLUE, GREEN, INK, ORANGE
+from course_lib.plots.style import BLUE, GREEN, ORANGE
 
 TOKENS = [BLUE, ORANGE, GREEN, "#a97bc9"]
 GAP = 0.6  # between two heads, in cells
@@ -52,17 +52,23 @@ def _cells(ax: Axes, block: Tensor, left: float) -> None:
             )  # fmt: skip
 
 
-def looks(ax: Axes, weights: Tensor, tokens: list[str]) -> None:
-    """Draw the weights of one head over a sentence, too many for numbers.
+def looks(weights: Tensor, tokens: list[str], titles: list[str]) -> Figure:
+    """Draw the weights of some heads over a sentence, too many for numbers.
 
     Args:
-        ax: where to draw.
-        weights: (T, T), query down, key across; 0 is dark and 1 is bright.
+        weights: (heads, T, T), query down, key across; 0 is dark and 1 is bright.
         tokens: the T names.
+        titles: one for each head.
     """
-    ax.imshow(weights.numpy(), cmap="cividis", vmin=0, vmax=1)
-    ax.set_xticks(range(len(tokens)), tokens, rotation=90)
-    ax.set_yticks(range(len(tokens)), tokens)
-    ax.tick_params(length=0, labelsize=9, labelcolor=INK)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
+    rows = -(-len(weights) // 2)
+    size = (5.2, 0.4 + 2.4 * rows)
+    figure, axes = plt.subplots(rows, 2, figsize=size, sharex=True, sharey=True)
+    for ax, title, head in zip(axes.flat, titles, weights, strict=True):
+        ax.imshow(head.numpy(), cmap="cividis", vmin=0, vmax=1)
+        ax.set_xticks(range(len(tokens)), tokens, rotation=90)
+        ax.set_yticks(range(len(tokens)), tokens)
+        ax.tick_params(length=0, labelsize=10)
+        ax.set_title(title)
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+    return figure
