@@ -25,6 +25,10 @@ WIDGET_HOST = HERE / "static-widgets.js"
 MATHJAX = "tex-mml-chtml.js"
 # What the book uses of MathJax: the program, its fonts, its TeX extensions.
 MATHJAX_PARTS = (MATHJAX, "output/chtml/fonts/woff-v2", "input/tex/extensions")
+MATHJAX_NOTICE = """MathJax (https://www.mathjax.org), Apache License 2.0
+(https://www.apache.org/licenses/LICENSE-2.0), unchanged, from the Python package
+sphinx-mathjax-offline.
+"""
 # What a screen reader would stumble over.
 FAULTS = {
     # Each fold would be read aloud by this name, not by the one that the page shows.
@@ -91,6 +95,7 @@ def copy_vendored_scripts(app: Sphinx, error: Exception | None) -> None:
             shutil.copytree(source / part, target / part, dirs_exist_ok=True)
         else:
             shutil.copy2(source / part, target / part)
+    (target / "NOTICE.txt").write_text(MATHJAX_NOTICE, encoding="utf-8")
     shutil.copy2(WIDGET_HOST, vendor / WIDGET_HOST.name)
 
 
@@ -103,7 +108,8 @@ def keep_used_icons(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     script = file_of("pydata-sphinx-theme", "static/scripts/fontawesome.js")
-    users = [*Path(app.outdir).rglob("*.html"), *script.parent.glob("*theme.js")]
+    scripts = Path(app.outdir) / "_static" / "scripts"
+    users = [*Path(app.outdir).rglob("*.html"), *scripts.glob("*theme.js")]
     used = set()
     for user in users:
         used |= set(re.findall(r"\bfa-([a-z0-9-]+)", user.read_text(encoding="utf-8")))
@@ -113,8 +119,7 @@ def keep_used_icons(app: Sphinx, error: Exception | None) -> None:
         return icon[0] if used.intersection(names) else ""
 
     kept = ICON.sub(keep, script.read_text(encoding="utf-8"))
-    target = Path(app.outdir) / "_static" / "scripts" / script.name
-    target.write_text(kept, encoding="utf-8")
+    (scripts / script.name).write_text(kept, encoding="utf-8")
 
 
 def warn_about_faults(app: Sphinx, doctree: nodes.document, docname: str) -> None:
