@@ -6,6 +6,7 @@ weight falls on the word before, on the word after, and so on. Which head does w
 changes with the seed, so no head is ever called by its number.
 """
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -15,12 +16,12 @@ from torch import Tensor, nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.corpus import BOS, PAD, UNK, generate, vocabulary
-from course_lib.positions import SinusoidalPositions
+from course_lib.positions import LearnedPositions
 from course_lib.training import set_seed
 
 D_MODEL, HEADS, LAYERS = 64, 4, 2
 BATCH, STEPS, RATE, HIDDEN = 64, 800, 3e-3, 0.2
-SENTENCES, TEST, LONGEST = 6000, 500, 14
+SENTENCES, TEST, LONGEST, MAX_LENGTH = 6000, 500, 14, 32
 ROLES = ["previous", "next", "itself", "start", "full stop"]
 
 
@@ -30,8 +31,9 @@ class Reader(nn.Module):
     def __init__(self, vocab_size: int) -> None:
         super().__init__()
         self.embed = nn.Embedding(vocab_size, D_MODEL)
-        nn.init.normal_(self.embed.weight, std=0.5)  # about as large as the positions
-        self.positions = SinusoidalPositions(D_MODEL)
+        self.positions = LearnedPositions(MAX_LENGTH, D_MODEL)
+        for table in (self.embed.weight, self.positions.table):
+            nn.init.normal_(table, std=0.5)  # words and places start equally large
         self.norms = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in range(LAYERS))
         self.layers = nn.ModuleList(
             MultiHeadAttention(D_MODEL, HEADS) for _ in range(LAYERS)
@@ -54,6 +56,7 @@ class Reader(nn.Module):
         return self.guess(x), torch.cat(maps, dim=1)  # (B, T, V), (B, L·H, T, T)
 
 
+@cache
 def sentences(language: str) -> Int[Tensor, "sentences T"]:
     """Sentences of the corpus as numbers, each after a start token, then padding."""
     words = vocabulary(None, language)
