@@ -6,7 +6,7 @@ steps and the clock need not agree, and on a CPU they do not.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ from course_lib.training import set_seed
 
 LENGTHS = [16, 64, 256, 1024, 4096]  # words
 WIDTH, BATCH = 128, 1
-REPEATS, AT_LEAST = 7, 0.2  # passes, seconds
 
 
 def layers() -> dict[str, Callable[[Tensor], object]]:
@@ -31,25 +30,29 @@ def layers() -> dict[str, Callable[[Tensor], object]]:
 
 
 @torch.no_grad()
-def milliseconds(layer: Callable[[Tensor], object], length: int) -> float:
-    """Shortest of several forward passes: other programs only ever add time."""
+def milliseconds(
+    layer: Callable[[Tensor], object], length: int, patience: float
+) -> float:
+    """Shortest forward pass in `patience` seconds: other programs only add time."""
     words = torch.randn(BATCH, length, WIDTH)  # (B, T, D)
     layer(words)
-    seconds = []
-    while len(seconds) < REPEATS or sum(seconds) < AT_LEAST:
+    seconds: list[float] = []
+    end = time.perf_counter() + patience
+    while not seconds or time.perf_counter() < end:
         start = time.perf_counter()
         layer(words)
         seconds.append(time.perf_counter() - start)
     return 1000 * min(seconds)
 
 
-def run(seed: int = 0, lengths: tuple[int, ...] = (64, 1024)) -> dict[str, list[float]]:
+def run(
+    seed: int = 0, lengths: Sequence[int] = (64, 1024), patience: float = 0.2
+) -> dict[str, list[float]]:
     """Milliseconds of each layer at each length, on the threads there are."""
     set_seed(seed)
-    kinds = layers()
     return {
-        name: [milliseconds(layer, length) for length in lengths]
-        for name, layer in kinds.items()
+        name: [milliseconds(layer, length, patience) for length in lengths]
+        for name, layer in layers().items()
     }
 
 
@@ -64,14 +67,18 @@ def measure() -> dict[str, object]:
     without: dict[str, list[float]] = {}
     for cores in (1, 2):
         torch.set_num_threads(cores)
-        times = run(0, tuple(LENGTHS))
-        results[f"{cores} cores"] = {
+        times = run(lengths=LENGTHS, patience=0.3)
+        results[name_of(cores)] = {
             name: [float(f"{value:.3g}") for value in row]
             for name, row in times.items()
         }
         with torch.backends.mkldnn.flags(enabled=False):
-            lstm = [milliseconds(layers()["LSTM"], length) for length in LENGTHS]
-        without[f"{cores} cores"] = [float(f"{value:.3g}") for value in lstm]
+            lstm = [milliseconds(layers()["LSTM"], length, 0.3) for length in LENGTHS]
+        without[name_of(cores)] = [float(f"{value:.3g}") for value in lstm]
     torch.set_num_threads(before)
     results["LSTM without oneDNN"] = without
     return results
+
+
+def name_of(cores: int) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"

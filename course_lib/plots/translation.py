@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from course_lib.plots.style import BLUE, GREY, INK, ORANGE
+from course_lib.plots.style import BLUE, GREEN, GREY, INK, ORANGE
 
 
 def alignment(
@@ -174,15 +174,16 @@ def match_by_length(
 
 
 def clock(ax: Axes, lengths: Sequence[int], lines: dict[str, list[float]]) -> None:
-    """Draw milliseconds by length, both axes by powers of ten.
+    """Draw milliseconds by length, both axes by powers; attention is orange.
 
     Args:
         ax: where to draw.
         lengths: words in a sentence.
         lines: name -> milliseconds for each length.
     """
+    colours = {"RNN": GREEN, "GRU": GREY, "LSTM": BLUE, "attention": ORANGE}
     for name, values in lines.items():
-        ax.plot(lengths, values, marker="o", label=name)
+        ax.plot(lengths, values, marker="o", label=name, color=colours[name])
     ax.set_xscale("log", base=4)
     ax.set_yscale("log")
     ax.set_xticks(list(lengths), [str(n) for n in lengths])
