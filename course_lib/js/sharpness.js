@@ -1,5 +1,5 @@
 import { entropy, jacobianNorm, mean, slopes, softmax } from "./arithmetic.js";
-import { freshId, html, language, rich, svg } from "./parts.js";
+import { freshId, html, keepKeys, language, rich, svg } from "./parts.js";
 
 const TEXT = {
   en: {
@@ -10,7 +10,7 @@ const TEXT = {
     entropy: "Entropy", norm: "Jacobian norm", largest: "Largest weight", of: "of",
     many: (queries, keys) => `${queries} queries, ${keys} keys each: means at every width`,
     silent: "Silent rows (norm below 0.01)", chart: "Entropy, Jacobian norm and share of silent rows against the width d_k. The table below has the numbers.",
-    axis: "each as a share of its maximum", numbers: "The curves as a table",
+    axis: "each as a share of the most it can be", numbers: "The curves as a table",
     tasks: "Two tasks", check: "Check my settings", right: "Right.", wrong: "Not yet.",
     misconception: "Misconception",
     said: (d, t, h, j, w) => `Width ${d}, temperature ${t}: entropy ${h}, Jacobian norm ${j}, largest weight ${w}.`,
@@ -22,8 +22,8 @@ const TEXT = {
       root: ["divide by d_k, not by its root", "256 is the variance of a score. Its spread, the standard deviation, is the root of that. Look at the entropy: the weights are almost even now."],
       direction: ["a lower temperature is gentler", "It is the other way round: T divides the scores, so a T below 1 makes them larger and the weights sharper."],
       same: "T = 1 changes nothing. The scores have a standard deviation of about 16. Which number brings it back to 1?",
-      sharp: "Still too sharp: the entropy is lower than it is with √d_k. Go up.",
-      flat: "Too even now: the entropy is higher than it is with √d_k. Go down.",
+      sharp: "Too sharp: the entropy is lower than it is with √d_k. Go up.",
+      flat: "Too even: the entropy is higher than it is with √d_k. Go down.",
     },
     second: {
       ask: "Switch the division off and set T to 4. At which d_k does the gradient get through best (orange curve)?",
@@ -31,7 +31,7 @@ const TEXT = {
       right: (v) => `${v} on average; the top is broad, so its neighbours count too. Much narrower, and 64 keys share the weight so evenly that each moves little. Much wider, and the winner takes all.`,
       falls: ["the gradient only ever falls", "It first rises. When 64 keys weigh almost the same, no single score matters much. Follow the orange curve from the left."],
       sharp: ["sharp means steep", "A sharp softmax has made up its mind. Its weights are almost 0 or almost 1, and w(1 − w) is small at both ends."],
-      near: (v, top, wider) => `Not the top yet: the orange curve is at ${v} here and reaches ${top}. Make the vectors ${wider ? "wider" : "narrower"}.`,
+      near: (v, top, wider) => `The Jacobian norm is ${v} here and ${top} at the top of the curve. Make the vectors ${wider ? "wider" : "narrower"}.`,
     },
   },
   ko: {
@@ -42,7 +42,7 @@ const TEXT = {
     entropy: "엔트로피", norm: "야코비 노름", largest: "가장 큰 가중치", of: "/",
     many: (queries, keys) => `쿼리 ${queries}개, 키 ${keys}개씩: 너비마다 구한 평균`,
     silent: "조용한 행(노름 0.01 미만)", chart: "너비 d_k에 따른 엔트로피, 야코비 노름, 조용한 행의 비율. 아래 표에 수가 있습니다.",
-    axis: "각 값의 최댓값에 대한 비율", numbers: "곡선을 표로 보기",
+    axis: "각 값이 가질 수 있는 최댓값에 대한 비율", numbers: "곡선을 표로 보기",
     tasks: "과제 두 가지", check: "내 설정 확인", right: "맞았습니다.", wrong: "아직 아닙니다.",
     misconception: "흔한 오해",
     said: (d, t, h, j, w) => `너비 ${d}, 온도 ${t}: 엔트로피 ${h}, 야코비 노름 ${j}, 가장 큰 가중치 ${w}.`,
@@ -54,8 +54,8 @@ const TEXT = {
       root: ["제곱근이 아니라 d_k로 나눈다", "256은 점수의 분산입니다. 퍼진 정도인 표준편차는 그 제곱근입니다. 엔트로피를 보면 가중치가 거의 고르게 되었습니다."],
       direction: ["온도를 낮추면 부드러워진다", "반대입니다. T는 점수를 나누므로 1보다 작은 T는 점수를 키우고 가중치를 더 뾰족하게 만듭니다."],
       same: "T = 1은 아무것도 바꾸지 않습니다. 표준편차가 16인 점수를 어떤 수로 나누어야 표준편차가 1이 되나요?",
-      sharp: "아직 너무 뾰족합니다. 엔트로피가 √d_k로 나눌 때보다 낮습니다. 온도를 올리세요.",
-      flat: "이제 가중치가 지나치게 고릅니다. 엔트로피가 √d_k로 나눌 때보다 높습니다. 온도를 내리세요.",
+      sharp: "가중치가 지나치게 뾰족합니다. 엔트로피가 √d_k로 나눌 때보다 낮습니다. 온도를 올리세요.",
+      flat: "가중치가 지나치게 고릅니다. 엔트로피가 √d_k로 나눌 때보다 높습니다. 온도를 내리세요.",
     },
     second: {
       ask: "나누기를 끄고 T를 4로 놓으세요. 기울기가 가장 잘 전해지는 d_k는 얼마인가요? (주황색 곡선)",
@@ -63,7 +63,7 @@ const TEXT = {
       right: (v) => `평균 ${v}입니다. 꼭대기가 넓으므로 이웃한 값도 정답입니다. 훨씬 좁으면 키 64개가 가중치를 고르게 나누어 가져 조금씩만 움직이고, 훨씬 넓으면 하나가 모두 가져갑니다.`,
       falls: ["기울기는 줄어들기만 한다", "처음에는 커집니다. 키 64개의 가중치가 거의 같을 때는 점수 하나가 큰 영향을 주지 못합니다. 주황색 곡선을 왼쪽부터 따라가 보세요."],
       sharp: ["뾰족하면 가파르다", "뾰족한 소프트맥스는 이미 결정을 내렸습니다. 가중치가 거의 0이거나 거의 1이고, 두 곳 모두에서 w(1 − w)는 매우 작습니다."],
-      near: (v, top, wider) => `아직 꼭대기가 아닙니다. 주황색 곡선은 여기서 ${v}이고 가장 높은 곳에서 ${top}입니다. d_k를 더 ${wider ? "키워" : "줄여"} 보세요.`,
+      near: (v, top, wider) => `야코비 노름이 여기서는 ${v}, 곡선의 꼭대기에서는 ${top}입니다. d_k를 더 ${wider ? "키워" : "줄여"} 보세요.`,
     },
   },
 };
@@ -297,7 +297,7 @@ function render({ model, el }) {
   ];
   const live = html("p", { class: "sh-hidden", role: "status" });
 
-  el.append(html("section", { class: "sharpness", "aria-label": t.name, lang },
+  el.append(html("section", { class: "sharpness", "aria-label": t.name, lang, ...keepKeys },
     html("p", { class: "sh-title" }, t.name),
     html("div", { class: "sh-controls" }, width.box, heat.box,
       html("div", { class: "sh-switch" }, divided, html("label", { for: switchId }, ...rich(t.scale))),
