@@ -160,7 +160,7 @@ def diagnose(
     A mistake is recognised when the answer does what its wrong code does on every
     ordinary case, and on two cases at least where that code is wrong. Failing that, it
     is recognised beside a second fault: on three ordinary cases at least, and on more
-    than half of those that went wrong, and better than any other mistake.
+    than half of those that gave a wrong result, and better than any other mistake.
     """
     matches = [_match(mistake, trials, fault) for mistake in mistakes]
     whole = [match for match in matches if match.whole]
@@ -177,7 +177,9 @@ def diagnose(
     if not best or (len(best) > 1 and weight(best[0]) == weight(best[1])):
         return None
     first = best[0]
-    wrong = [t for t in trials if t.fault and t.case.kind == "numbers"]
+    wrong = [
+        t for t in trials if t.fault and not t.got.error and t.case.kind == "numbers"
+    ]
     if weight(first) < 3 or 2 * weight(first) <= len(wrong):
         return None
     beside = min(first.against, key=lambda t: t.case.size, default=None)

@@ -274,6 +274,8 @@ class Exercise:
                 rows.append((f"your {name}", show(mine)))
         if got.error:
             rows.append(("your code", f"raises {got.error}"))
+        for number in got.changed:
+            rows.append(("your code", f"changes {self.parameters[number]}"))
         shown = len(rows) > len(case.arguments)
         if not shown or case.size > 40 or any(len(text) > 400 for _, text in rows):
             return ""
@@ -332,4 +334,4 @@ def _what(got: Outcome) -> str:
     only = got.results[0]
     if only is None:
         return "None: is a `return` missing?"
-    return "one tensor" if isinstance(only, Tensor) else f"a {type(only).__name__}"
+    return "one tensor" if isinstance(only, Tensor) else f"a {only.type}"

@@ -57,7 +57,7 @@ def split_cases(draw: Draw) -> list[Case]:
         case("heads of width one", 2, 3, 4, 1),
         case("batch of one", 1, 3, 2, 4),
         case("one token", 2, 1, 3, 4),
-        case("long", 2, 90, 2, 3),
+        case("long", 2, 300, 2, 3),
     ]
 
 
@@ -117,7 +117,7 @@ def merge_cases(draw: Draw) -> list[Case]:
         case("heads of width one", 2, 4, 3, 1),
         case("batch of one", 1, 2, 3, 4),
         case("one token", 2, 3, 1, 4),
-        case("long", 2, 2, 90, 3),
+        case("long", 2, 2, 300, 3),
     ]
 
 
@@ -231,7 +231,7 @@ def multi_cases(draw: Draw) -> list[Case]:
         case("as many heads as sentences", 3, 4, 3, 2, None),
         case("all sizes equal", 3, 3, 3, 3, causal(3)),
         case("as many tokens as numbers", 2, 6, 3, 2, None),
-        case("long", 1, 70, 2, 2, causal(70)),
+        case("long", 1, 130, 2, 1, causal(130)),
         Case("width one", (one, *[tensor([[2.0]])] * 4, 1, None)),
         Case("scores of 10,000", large, "large", 1e-3),
     ]

@@ -52,7 +52,7 @@ def project_cases(draw: Draw) -> list[Case]:
         case("width one", 2, 3, 1, 4, 5),
         case("key width one", 2, 3, 4, 1, 5),
         case("value width one", 2, 3, 4, 5, 1),
-        case("long", 2, 80, 3, 4, 2),
+        case("long", 2, 300, 3, 4, 2),
     ]
 
 
@@ -117,8 +117,8 @@ def lookup_cases(draw: Draw) -> list[Case]:
         case("one key", 1, 3, 4),
         case("width one", 4, 1, 3),
         case("value width one", 4, 3, 1),
-        case("many keys", 90, 4, 3),
-        case("wide", 3, 66, 2),
+        case("many keys", 300, 4, 3),
+        case("wide", 3, 300, 2),
         Case("scores of 10,000", large, "large", 1e-3),
         Case("scores of -10,000", low, "large", 1e-3),
     ]

@@ -56,7 +56,7 @@ def padding_cases(draw: Draw) -> list[Case]:
         case("as many sentences as places", [1, 3, 2], 3),
         case("falling lengths", [4, 2, 1], 4),
         case("equal lengths", [2, 2], 4),
-        case("long", [70, 3, 89], 90),
+        case("long", [70, 3, 519], 520),
         Case("drawn lengths", (longer, 9)),
     ]
 
@@ -98,7 +98,7 @@ def causal_reference(length: int) -> Tensor:
 
 def causal_cases(draw: Draw) -> list[Case]:
     """Short, long and one."""
-    return [Case(f"length {n}", (n,)) for n in (4, 5, 1, 2, 3, 7, 65, 130)]
+    return [Case(f"length {n}", (n,)) for n in (4, 5, 1, 2, 3, 7, 65, 300)]
 
 
 causal_mask = Exercise(
@@ -203,7 +203,7 @@ def masked_cases(draw: Draw) -> list[Case]:
         case("one query", some(1, 4), (2,), 1, 4, 3, 2),
         case("key width one", some(3, 4), (2,), 3, 4, 1, 2),
         case("value width one", some(3, 4), (2,), 3, 4, 2, 1),
-        case("many keys", some(2, 90), (), 2, 90, 4, 3),
+        case("many keys", some(2, 300), (), 2, 300, 3, 1),
         Case(
             "scores of 10,000",
             (*large, tensor([[1, 1, 1], [1, 0, 1]], torch.bool)),

@@ -42,8 +42,10 @@ def encoding_reference(length: int, d_model: int) -> Tensor:
 def encoding_cases(draw: Draw) -> list[Case]:
     """Even and odd widths, one, few and many positions."""
     sizes = [(5, 8), (7, 6), (3, 2), (1, 4), (6, 6), (4, 5), (6, 7), (5, 1), (70, 6)]
-    cases = [Case(f"{n} positions, width {d}", (n, d)) for n, d in sizes]
-    return [*cases, Case("500 positions", (500, 6), "large", 1e-4)]
+    sizes += [(40, 128), (500, 6)]
+    return [
+        Case(f"{n} positions, width {d}", (n, d), "numbers", 1e-4) for n, d in sizes
+    ]
 
 
 sinusoidal_encoding = Exercise(
@@ -104,7 +106,7 @@ def add_cases(draw: Draw) -> list[Case]:
         case("one token, one row", 2, 1, 4, 1),
         case("width one", 2, 3, 1, 4),
         case("more sentences than rows", 5, 2, 3, 3),
-        case("long", 2, 90, 3, 120),
+        case("long", 2, 300, 3, 520),
         Case("zeros", zeros),
     ]
 
@@ -151,8 +153,8 @@ def shift_reference(k: int, d_model: int) -> Tensor:
 
 def shift_cases(draw: Draw) -> list[Case]:
     """Steps and even widths; no step at all."""
-    sizes = [(3, 4), (2, 6), (1, 2), (0, 4), (5, 8), (7, 2), (4, 4), (100, 6), (9, 16)]
-    return [Case(f"{k} steps, width {d}", (k, d)) for k, d in sizes]
+    sizes = [(3, 4), (2, 6), (1, 2), (0, 4), (5, 8), (7, 2), (4, 4), (100, 6), (9, 64)]
+    return [Case(f"{k} steps, width {d}", (k, d), "numbers", 1e-4) for k, d in sizes]
 
 
 shift_matrix = Exercise(

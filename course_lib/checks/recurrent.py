@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from . import solutions
-from .cases import Case, Draw
+from .cases import Case, Draw, tensor
 from .exercise import Exercise
 from .mistakes import additive_scores as additive_scores_mistakes
 from .mistakes import context_vector as context_vector_mistakes
@@ -51,7 +51,7 @@ def additive_cases(draw: Draw) -> list[Case]:
         case("width one", 2, 3, 1, 1, 4),
         case("attention width one", 2, 3, 4, 2, 1),
         case("batch as long as the sentence", 3, 3, 3, 3, 3),
-        case("long", 2, 70, 3, 4, 5),
+        case("long", 2, 300, 1, 2, 3),
     ]
 
 
@@ -105,7 +105,7 @@ def context_cases(draw: Draw) -> list[Case]:
         weights = weights.softmax(dim=-1) if normalised else weights
         return Case(name, (weights, draw.normal(B, T, D)))
 
-    zero = Case("no weight at all", (torch.zeros(2, 3), draw.normal(2, 3, 4)))
+    zero = Case("no weight at all", (tensor([[0.0] * 3] * 2), draw.normal(2, 3, 4)))
     return [
         case("weights that sum to 1", 2, 4, 5),
         case("another", 3, 5, 4),
@@ -116,7 +116,7 @@ def context_cases(draw: Draw) -> list[Case]:
         case("all sizes equal", 3, 3, 3),
         case("batch as long as the sentence", 4, 4, 2),
         case("length equal to the width", 2, 4, 4, False),
-        case("long", 2, 90, 3),
+        case("long", 2, 300, 3),
         zero,
     ]
 

@@ -47,7 +47,7 @@ class Outcome:
     """What one call did.
 
     Args:
-        results: The tensors it gave, on the CPU; other objects as they are.
+        results: The tensors it gave, on the CPU; of other objects the type.
         gradients: For each result, its gradient in each float argument.
         changed: The positions of the arguments that the call changed in place.
         error: What it raised: type, text and the line of the learner's code.
@@ -96,6 +96,20 @@ def gradients(
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class Other:
+    """A result that is no tensor, by its type alone."""
+
+    type: str
+
+
+def keep(result: Any) -> Any:
+    """What is noted of a result: a tensor's numbers, another object's type."""
+    if isinstance(result, Tensor):
+        return result.detach().cpu().clone()
+    return None if result is None else Other(type(result).__name__)
+
+
 def call(answer: Answer, case: Case) -> Outcome:
     """Call an answer once on copies of the arguments, and note what it did."""
 
@@ -123,10 +137,7 @@ def call(answer: Answer, case: Case) -> Outcome:
         if isinstance(before, Tensor)
         and (before.shape != after.shape or not torch.equal(before, after.detach()))
     )
-    kept = tuple(
-        r.detach().cpu().clone() if isinstance(r, Tensor) else r for r in results
-    )
-    return Outcome(kept, grads, changed, listed=is_many)
+    return Outcome(tuple(map(keep, results)), grads, changed, listed=is_many)
 
 
 def explain(error: BaseException) -> str:
@@ -154,6 +165,8 @@ def attempt(answer: Answer, case: Case) -> Outcome:
         ):
             warnings.simplefilter("ignore")
             outcome = call(answer, case)
+    except TimedOut:
+        raise
     except BaseException as error:  # an answer may raise anything, SystemExit too
         outcome = Outcome(error=explain(error), raised=type(error).__name__)
     return replace(outcome, printed=printed.getvalue()[:400])
@@ -192,7 +205,12 @@ def on_our_side() -> Iterator[None]:
     """Make cases and judge by the same defaults, whatever the learner has set."""
     default = torch.get_default_device()
     on_cpu = torch.device("cpu")
-    with restored(), contextlib.nullcontext() if default.type == "cpu" else on_cpu:
+    with (
+        restored(),
+        warnings.catch_warnings(),
+        contextlib.nullcontext() if default.type == "cpu" else on_cpu,
+    ):
+        warnings.simplefilter("ignore")
         yield
 
 
@@ -207,13 +225,12 @@ def _stop(thread: threading.Thread) -> None:
         thread.join(0.05)
 
 
-def run(answer: Answer, cases: Sequence[Case], limit: float = LIMIT) -> list[Outcome]:
+def run(answer: Answer, cases: Sequence[Case]) -> list[Outcome]:
     """Call an answer on every case, in a thread that is stopped when it hangs.
 
     Args:
         answer: The learner's function, module or lambda.
         cases: The calls to make, in this order.
-        limit: Seconds for one call.
 
     Returns:
         One outcome for each case; after one that ran too long, no more.
@@ -222,9 +239,13 @@ def run(answer: Answer, cases: Sequence[Case], limit: float = LIMIT) -> list[Out
     device = torch.get_default_device()  # a new thread does not inherit it
     on_device = contextlib.nullcontext() if device.type == "cpu" else device
 
+    given_up = threading.Event()
+
     def work() -> None:
         with contextlib.suppress(TimedOut), on_device:
             for case in cases:
+                if given_up.is_set():
+                    return
                 outcomes.put(attempt(answer, case))
 
     found: list[Outcome] = []
@@ -235,11 +256,12 @@ def run(answer: Answer, cases: Sequence[Case], limit: float = LIMIT) -> list[Out
         threading.stack_size(size)
         try:
             for _ in cases:
-                found.append(outcomes.get(timeout=limit))
+                found.append(outcomes.get(timeout=LIMIT))
                 if found[-1].raised == "PrintFlood":
                     break
         except queue.Empty:
             found.append(Outcome(error="no end in sight", raised="TimedOut"))
         finally:
+            given_up.set()
             _stop(thread)
     return found

@@ -49,8 +49,8 @@ def multiplied(x, encoding):
 
 @MISTAKES.add(
     "The whole table is added, which works only when it is as long as the sentence. "
-    "Take its first T rows. (With one token nothing fails: the result becomes as long "
-    "as the table.)",
+    "Take its first T rows. With one token nothing fails: the result becomes as long "
+    "as the table.",
     (tensor([[[1.0]]]), tensor([[10.0], [20.0]])),
     ADD_SECTION,
     "https://github.com/facebookresearch/esm/issues/49",

@@ -16,7 +16,7 @@ SPLIT_SECTION = "chapter 6, Split"
 MISTAKES = Catalogue()
 ONE = tensor([[1.0, 0.0], [0.0, 1.0]])
 # Two tokens, two heads of width 1.
-SMALL_MULTI = (tensor([[[2.0, 0.0], [0.0, 1.0]]]), ONE, ONE, ONE, ONE, 2, None)
+SMALL_MULTI = (tensor([[[2.0, 1.0], [0.0, 1.0]]]), ONE, ONE, ONE, ONE, 2, None)
 SKEW = tensor([[0.0, 1.0], [2.0, 0.0]])
 SMALL_SKEW = (tensor([[[2.0, 0.0], [0.0, 1.0]]]), SKEW, ONE, ONE, SKEW, 2, None)
 CAUSAL_MASK = tensor([[1, 0], [1, 1]], torch.bool)

@@ -21,7 +21,7 @@ SMALL = (
     tensor([[1.0], [0.0]]),
 )
 TWO_QUERIES = (
-    tensor([[2.0], [0.0]]),
+    tensor([[2.0], [1.0]]),
     tensor([[1.0], [0.0]]),
     tensor([[1.0], [0.0]]),
 )

@@ -1,0 +1,109 @@
+"""Every known mistake is rejected, and called by its own name."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib import checks
+from course_lib.checks.catalogue import Misconception
+from course_lib.checks.compare import same, tolerance
+from course_lib.checks.exercise import Exercise
+from course_lib.checks.run import attempt, on_our_side
+
+ROOT = Path(__file__).parents[2]
+SEEDS = (0, 1, 2)
+MISTAKES = [
+    pytest.param(exercise, mistake, id=f"{exercise.id}: {mistake.id}")
+    for exercise in checks.EXERCISES.values()
+    for mistake in exercise.misconceptions
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("exercise", "mistake"), MISTAKES)
+def test_mistake_is_rejected_by_name(
+    exercise: Exercise, mistake: Misconception, seed: int
+) -> None:
+    report = exercise.check(mistake.wrong, seed=seed)
+    assert not report.passed
+    assert report.diagnosis == mistake.id, str(report)
+    assert report.sentence == mistake.sentence
+    assert report.convention == mistake.convention
+
+
+@pytest.mark.parametrize(("exercise", "mistake"), MISTAKES)
+def test_mistake_is_rejected_by_name_in_float64(
+    exercise: Exercise, mistake: Misconception
+) -> None:
+    report = exercise.check(mistake.wrong, dtype=torch.float64)
+    assert report.diagnosis == mistake.id, str(report)
+
+
+@pytest.mark.parametrize(("exercise", "mistake"), MISTAKES)
+def test_example_shows_the_mistake(exercise: Exercise, mistake: Misconception) -> None:
+    case = mistake.case()
+    with on_our_side():
+        theirs, right = attempt(mistake.wrong, case), exercise.expected(case)
+        assert exercise.fault(case, theirs, right)
+        assert not same(theirs, right, tolerance(case))
+    assert case.size <= 26, "an example is small enough for the head"
+    report = exercise.check(mistake.wrong)
+    names = exercise.parameters[: len(case.arguments)]
+    assert all(re.search(rf"^{name} +=", report.example, re.M) for name in names)
+    assert re.search(r"^your ", report.example, re.M)
+
+
+@pytest.mark.parametrize("exercise", checks.EXERCISES.values(), ids=lambda e: e.id)
+def test_mistakes_are_told_apart(exercise: Exercise) -> None:
+    """No two mistakes do the same on all cases, and each is wrong on two."""
+    cases = exercise.cases()
+    with on_our_side():
+        did = {
+            mistake.id: [attempt(mistake.wrong, case) for case in cases]
+            for mistake in exercise.misconceptions
+        }
+    names = list(did)
+    assert len(names) == len(exercise.misconceptions), "an id stands twice"
+    for i, one in enumerate(names):
+        for other in names[i + 1 :]:
+            assert any(
+                not same(a, b, case.tolerance)
+                for case, a, b in zip(cases, did[one], did[other], strict=True)
+            ), f"{one} and {other} cannot be told apart"
+
+
+@pytest.mark.parametrize("exercise", checks.EXERCISES.values(), ids=lambda e: e.id)
+def test_exercise_is_complete(exercise: Exercise) -> None:
+    assert len(exercise.misconceptions) >= 6
+    assert len(exercise.hints) >= 3
+    assert exercise.difficulty in (1, 2, 3)
+    assert 3 <= exercise.minutes <= 40
+    assert exercise.properties
+    for mistake in exercise.misconceptions:
+        assert mistake.sentence.endswith(".")
+        assert len(mistake.source) > 10
+
+
+SECTIONS = sorted(
+    {exercise.section for exercise in checks.EXERCISES.values()}
+    | {
+        mistake.section
+        for exercise in checks.EXERCISES.values()
+        for mistake in exercise.misconceptions
+    }
+)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_section_exists(section: str) -> None:
+    """The place that a report points to is a heading of that chapter."""
+    chapter, heading = re.fullmatch(r"chapter (\d), (.+)", section).groups()
+    (path,) = ROOT.glob(f"chapters/0{chapter}-*.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    plain = [re.sub(r"\$\\sqrt\{(.+?)\}\$", r"√\1", each) for each in headings]
+    assert heading in [re.sub(r"[`$]", "", each) for each in plain]
