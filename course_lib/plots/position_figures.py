@@ -43,7 +43,7 @@ def clocks(encoding: Tensor, names: list[str]) -> Figure:
         names: of the T positions.
     """
     length, pairs = encoding.shape[0], encoding.shape[1] // 2
-    size = (0.62 * length + 0.9, 0.62 * pairs + 0.5)
+    size = (0.54 * length + 0.8, 0.54 * pairs + 0.4)
     figure, axes = plt.subplots(pairs, length, figsize=size, squeeze=False)
     for column, (name, row) in enumerate(zip(names, encoding, strict=True)):
         axes[0, column].set_title(name)
