@@ -1,4 +1,4 @@
-import { freshId, html, language, rich } from "./parts.js";
+import { freshId, html, keepKeys, language, rich } from "./parts.js";
 
 // Questions: a prediction is noted, not judged; a check answers every choice.
 const TEXT = {
@@ -44,10 +44,10 @@ function ask({ kind, right, ...languages }, label, t, onPredict) {
     return button;
   });
   const id = freshId("ask");
-  return html("section", { class: `ask ask-${kind}`, role: "group", "aria-labelledby": id, lang },
+  return keepKeys(html("section", { class: `ask ask-${kind}`, role: "group", "aria-labelledby": id, lang },
     html("p", { class: "ask-kind" }, label),
     html("p", { class: "ask-text", id }, ...rich(text)),
-    html("div", { class: "ask-choices" }, ...buttons), answer);
+    html("div", { class: "ask-choices" }, ...buttons), answer));
 }
 
 function render({ model, el }) {

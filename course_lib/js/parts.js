@@ -16,6 +16,14 @@ function element(space, tag, attributes, children) {
 export const html = (tag, attributes = {}, ...children) => element("html", tag, attributes, children);
 export const svg = (tag, attributes = {}, ...children) => element("svg", tag, attributes, children);
 
+// JupyterLab takes plain keys for its own, the arrows too: a widget keeps those pressed in it.
+export function keepKeys(node) {
+  node.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
+  return node;
+}
+
 // `code` between backticks; d_k as a letter with a small index.
 export function rich(text) {
   return text.split("`").flatMap((part, odd) => (odd % 2 ? [html("code", {}, part)] : indexed(part)));

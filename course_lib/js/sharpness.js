@@ -297,7 +297,7 @@ function render({ model, el }) {
   ];
   const live = html("p", { class: "sh-hidden", role: "status" });
 
-  el.append(html("section", { class: "sharpness", "aria-label": t.name, lang, ...keepKeys },
+  el.append(keepKeys(html("section", { class: "sharpness", "aria-label": t.name, lang },
     html("p", { class: "sh-title" }, t.name),
     html("div", { class: "sh-controls" }, width.box, heat.box,
       html("div", { class: "sh-switch" }, divided, html("label", { for: switchId }, ...rich(t.scale))),
@@ -305,7 +305,7 @@ function render({ model, el }) {
     formula, bars.table,
     html("div", { class: "sh-tiles" }, ...Object.values(tiles).map((each) => each.box)),
     curves.figure,
-    html("p", { class: "sh-title" }, t.tasks), html("ol", {}, ...tasks.map((each) => each.item)), live));
+    html("p", { class: "sh-title" }, t.tasks), html("ol", {}, ...tasks.map((each) => each.item)), live)));
 
   let timer;
   function update(change) {
