@@ -212,7 +212,8 @@ class Exercise:
             "wrong",
             sentence,
             found.mistake.id,
-            self._numbers(found.shown),
+            self._numbers(found.shown)
+            or f"For {self._say(found.shown.case)}: {found.shown.fault}",
             found.mistake.section,
             found.shown.got.printed,
             found.mistake.convention,

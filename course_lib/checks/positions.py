@@ -42,7 +42,7 @@ def encoding_reference(length: int, d_model: int) -> Tensor:
 def encoding_cases(draw: Draw) -> list[Case]:
     """Even and odd widths, one, few and many positions."""
     sizes = [(5, 8), (7, 6), (3, 2), (1, 4), (6, 6), (4, 5), (6, 7), (5, 1), (70, 6)]
-    sizes += [(40, 128), (500, 6)]
+    sizes += [(40, 128), (300, 4), (500, 6)]
     return [
         Case(f"{n} positions, width {d}", (n, d), "numbers", 1e-4) for n, d in sizes
     ]

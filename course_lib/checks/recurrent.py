@@ -10,7 +10,7 @@ from .mistakes import additive_scores as additive_scores_mistakes
 from .mistakes import context_vector as context_vector_mistakes
 from .properties import alone_in_the_batch, linear_in_values, one_key_one_score
 
-SECTION = "chapter 1, Attention in an RNN"
+SECTION = "chapter 1, Attention in an RNN: a weighted sum"
 BAHDANAU = "https://arxiv.org/abs/1409.0473"
 
 # additive_scores --------------------------------------------------------------

@@ -49,8 +49,11 @@ def test_example_shows_the_mistake(exercise: Exercise, mistake: Misconception) -
         theirs, right = attempt(mistake.wrong, case), exercise.expected(case)
         assert exercise.fault(case, theirs, right)
         assert not same(theirs, right, tolerance(case))
-    assert case.size <= 26, "an example is small enough for the head"
     report = exercise.check(mistake.wrong)
+    if case.size > 26:  # bfloat16 goes wrong at position 257, and not before
+        assert mistake.id == "positions-in-half-precision"
+        assert "encoding[257, " in report.example
+        return
     names = exercise.parameters[: len(case.arguments)]
     assert all(re.search(rf"^{name} +=", report.example, re.M) for name in names)
     assert re.search(r"^your ", report.example, re.M)

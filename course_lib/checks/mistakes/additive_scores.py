@@ -7,7 +7,7 @@ from ..cases import tensor
 from ..catalogue import Catalogue
 
 BAHDANAU = "https://arxiv.org/abs/1409.0473"
-SECTION = "chapter 1, Attention in an RNN"
+SECTION = "chapter 1, Attention in an RNN: a weighted sum"
 
 MISTAKES = Catalogue()
 # One query (1, 2), two keys (1, 0) and (0, 1), everything small.

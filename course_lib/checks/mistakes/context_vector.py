@@ -6,7 +6,7 @@ import torch
 from ..cases import tensor
 from ..catalogue import Catalogue
 
-SECTION = "chapter 1, Attention in an RNN"
+SECTION = "chapter 1, Attention in an RNN: a weighted sum"
 
 MISTAKES = Catalogue()
 SMALL_CONTEXT = (tensor([[0.75, 0.25]]), tensor([[[4.0], [8.0]]]))

@@ -16,7 +16,7 @@ SPLIT_SECTION = "chapter 6, Split"
 MISTAKES = Catalogue()
 ONE = tensor([[1.0, 0.0], [0.0, 1.0]])
 # Two tokens, two heads of width 1.
-SMALL_MULTI = (tensor([[[2.0, 1.0], [0.0, 1.0]]]), ONE, ONE, ONE, ONE, 2, None)
+SMALL_MULTI = (tensor([[[2.0, 0.0], [1.0, 1.0]]]), ONE, ONE, ONE, ONE, 2, None)
 SKEW = tensor([[0.0, 1.0], [2.0, 0.0]])
 SMALL_SKEW = (tensor([[[2.0, 0.0], [0.0, 1.0]]]), SKEW, ONE, ONE, SKEW, 2, None)
 CAUSAL_MASK = tensor([[1, 0], [1, 1]], torch.bool)
@@ -79,6 +79,19 @@ def scaled_by_model_width(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 def no_scale(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
     return _merge(_weights(q @ k.transpose(-2, -1), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "The scores are divided by the root of the number of heads. Divide by √d_k, the "
+    "width of one head.",
+    SMALL_MULTI,
+    MULTI_SECTION,
+    "classroom: D / H and H exchanged",
+)
+def scaled_by_number_of_heads(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(num_heads)
+    return _merge(_weights(scores, mask) @ v) @ W_o
 
 
 @MISTAKES.add(

@@ -121,3 +121,16 @@ def chained_projections(x, W_q, W_k, W_v):
 )
 def activation_added(x, W_q, W_k, W_v):
     return torch.relu(x @ W_q), torch.relu(x @ W_k), torch.relu(x @ W_v)
+
+
+@MISTAKES.add(
+    "The results lie on their side, (B, d, T): tokens are columns. Here each token "
+    "is a row, (B, T, d).",
+    SMALL_PROJECT,
+    PROJECT_SECTION,
+    "classroom: books that write a token as a column, W x",
+    convention=True,
+)
+def tokens_as_columns(x, W_q, W_k, W_v):
+    columns = x.transpose(1, 2)
+    return W_q.T @ columns, W_k.T @ columns, W_v.T @ columns

@@ -233,3 +233,39 @@ def overflow(q, k, v):
     powers = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).exp()
     weights = powers / powers.sum(dim=-1, keepdim=True)
     return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The softmax runs along axis 1: the keys in two dimensions, the queries in three, "
+    "the heads in four. Count from the end: dim=-1.",
+    (tensor([[[2.0], [1.0]]]), tensor([[[1.0], [0.0]]]), tensor([[[1.0], [0.0]]])),
+    STEPS_SECTION,
+    "classroom: written for two dimensions, used for a batch",
+)
+def softmax_along_axis_one(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "k.transpose(1, 2) swaps the last two axes only when there are three. Any number "
+    "of leading dimensions is allowed: count from the end, transpose(-2, -1).",
+    (tensor([[2.0]]), tensor([[1.0], [0.0]]), tensor([[1.0], [0.0]])),
+    STEPS_SECTION,
+    "classroom: written for one batch axis, used with heads",
+)
+def axes_counted_from_the_front(q, k, v):
+    weights = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The output is the values as they came in: the weights are not used. Each output "
+    "row is a mix, weights @ v.",
+    (tensor([[2.0]]), tensor([[1.0], [0.0]]), tensor([[1.0], [0.0]])),
+    STEPS_SECTION,
+    "classroom: the last of the four steps forgotten",
+)
+def values_not_mixed(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
+    return v, weights

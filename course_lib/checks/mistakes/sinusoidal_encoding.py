@@ -164,3 +164,15 @@ def base_1000(length, d_model):
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angles = torch.arange(length).double()[:, None] / 1000 ** (even / d_model)
     return _woven(angles, d_model)
+
+
+@MISTAKES.add(
+    "The positions are counted in half precision, which cannot tell 256 from 257: "
+    "neighbours get the same row. Make the angles in float32 or float64, and round the "
+    "finished table.",
+    (258, 2),
+    ENCODING_SECTION,
+    "https://github.com/huggingface/transformers/issues/25681",
+)
+def positions_in_half_precision(length, d_model):
+    return _woven(_angles(torch.arange(length).bfloat16(), d_model), d_model)
