@@ -2,18 +2,13 @@
 
 import os
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
-from site_checks import ROOT, TOC_PAGES, Visit, is_fresh
+from site_checks import ROOT, TOC_PAGES, Visit, build_book, is_fresh, serve
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -22,24 +17,6 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
-
-
-def build_book(source: Path, *options: str) -> str:
-    """Build every page of the book in `source` anew; return what the build said."""
-    command = [
-        str(Path(sys.executable).with_name("jupyter-book")),
-        "build",
-        str(source),
-    ]
-    done = subprocess.run(
-        [*command, "-n", "--keep-going", "--all", "-q", *options],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-4000:]
-    return said
 
 
 @pytest.fixture(scope="session")
@@ -51,19 +28,6 @@ def site() -> Path:
         if not is_fresh(html):
             build_book(ROOT, "-W")
     return html
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-def serve(folder: Path) -> Iterator[str]:
-    handler = partial(Quiet, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
 
 
 @pytest.fixture(scope="session")

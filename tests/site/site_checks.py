@@ -2,8 +2,13 @@
 
 import base64
 import json
+import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -55,6 +60,40 @@ def is_fresh(html: Path) -> bool:
 
 def read(page: Path) -> BeautifulSoup:
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+# ---- Building and serving ---------------------------------------------------------
+
+
+def build_book(source: Path, *options: str) -> str:
+    """Build every page of the book in `source` anew; return what the build said."""
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        str(source),
+    ]
+    done = subprocess.run(
+        [*command, "-n", "--keep-going", "--all", "-q", *options],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-4000:]
+    return said
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def serve(folder: Path) -> Iterator[str]:
+    handler = partial(Quiet, directory=str(folder))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
 
 
 # ---- What can be wrong with a page ------------------------------------------------

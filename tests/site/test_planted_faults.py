@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import build_book, serve
 from site_checks import (
     MIME,
     ROOT,
     Visit,
+    build_book,
     colab_links,
     colab_path,
     read,
+    serve,
     tracebacks,
     views_without_state,
 )
