@@ -34,37 +34,37 @@ NAMES = {
 }
 
 
-def changes(node: ast.AST, arguments: list[str]) -> Iterator[tuple[str, ast.AST]]:
+def changes(node: ast.AST, arguments: list[str]) -> Iterator[ast.AST]:
     """Every way to change one node."""
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         new = copy.copy(node)
         new.op = OPERATORS[type(node.op)]()
-        yield "operator", new
+        yield new
     if isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
         new = copy.copy(node)
         new.ops = [OPERATORS[type(node.ops[0])]()]
-        yield "comparison", new
+        yield new
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         for value in (node.value + 1, node.value - 1):
-            yield "constant", ast.Constant(value)
+            yield ast.Constant(value)
     if isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield "constant", ast.Constant(not node.value)
+        yield ast.Constant(not node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
-        yield "sign", node.operand
+        yield node.operand
     if isinstance(node, ast.Attribute) and node.attr in NAMES:
         new = copy.copy(node)
         new.attr = NAMES[node.attr]
-        yield "name", new
+        yield new
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield "call dropped", node.func.value
+        yield node.func.value
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         for other in arguments:
             if node.id in arguments and node.id != other:
-                yield "argument", ast.Name(other, node.ctx)
+                yield ast.Name(other, node.ctx)
 
 
 def mutants(name: str) -> Iterator[tuple[str, object]]:
-    """Every version of a solution with one node changed."""
+    """Every version of a solution with one node changed, by the changed line."""
     tree = ast.parse(inspect.getsource(getattr(solutions, name)))
     function = tree.body[0]
     function.args.defaults = []  # dim=-1, mask=None: cases that leave them out
@@ -74,18 +74,16 @@ def mutants(name: str) -> Iterator[tuple[str, object]]:
     for argument in function.args.args:
         argument.annotation = None
     for place in range(1, len(function.body)):  # 0 is the docstring
-        line = ast.unparse(function.body[place])
         for number, node in enumerate(ast.walk(function.body[place])):
             for kind in range(len(list(changes(node, names)))):
                 twin = copy.deepcopy(tree)
                 target = list(ast.walk(twin.body[0].body[place]))[number]
-                what, new = list(changes(target, names))[kind]
-                before, after = ast.unparse(target), ast.unparse(new)
+                new = list(changes(target, names))[kind]
                 changed = ast.fix_missing_locations(Swap(target, new).visit(twin))
                 scope = dict(vars(solutions))
                 exec(compile(changed, name, "exec"), scope)
                 scope[name].__defaults__ = defaults
-                yield f"{what}: {before} -> {after} in {line}", scope[name]
+                yield ast.unparse(twin.body[0].body[place]), scope[name]
 
 
 class Swap(ast.NodeTransformer):
@@ -99,25 +97,25 @@ class Swap(ast.NodeTransformer):
 
 
 # Changes that leave the answer right, each with the reason.
-SCALE = "scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])"
-EMPTY = "weights = scores.masked_fill(empty, 0.0).softmax(dim=-1)"
-MASK = (
-    "if mask is None:\n    mask = torch.ones(1, 1, dtype=torch.bool, device=x.device)"
-)
+SCALE = "scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])"
 HARMLESS = {
-    f"argument: q -> k in {SCALE}": "queries and keys have the same width",
-    "constant: 0 -> -1 in weights = scores.softmax(dim=0)": "there is one axis only",
-    f"constant: 0.0 -> 1.0 in {EMPTY}": "any number does before the softmax",
-    f"constant: 0.0 -> -1.0 in {EMPTY}": "any number does before the softmax",
-    f"call dropped: scores.masked_fill(empty, 0.0) -> scores in {EMPTY}": (
-        "nan is replaced one line later; only the gradient suffers, and of rows with "
-        "nothing to attend to no gradient is asked"
+    SCALE: "queries and keys have the same width",
+    "weights = scores.masked_fill(empty, 1.0).softmax(dim=-1)": (
+        "any number does before the softmax"
     ),
-    "call dropped: matrix.float() -> matrix in return matrix.float()": (
-        "a float64 result is accepted"
+    "weights = scores.masked_fill(empty, -1.0).softmax(dim=-1)": (
+        "any number does before the softmax"
     ),
+    "weights = scores.softmax(dim=-1)": (
+        "soft_lookup: one query's scores have one axis only; masked_attention: nan is "
+        "replaced one line later, and no gradient is asked of rows that see nothing"
+    ),
+    "return matrix": "a float64 result is accepted",
     **{
-        f"argument: x -> W_{each} in {MASK}": "all inputs are on one device"
+        "if mask is None:\n    mask = "
+        f"torch.ones(1, 1, dtype=torch.bool, device=W_{each}.device)": (
+            "all inputs are on one device"
+        )
         for each in "qkvo"
     },
 }
