@@ -64,6 +64,24 @@ def get_device(prefer: str | None = None) -> torch.device:
     return torch.device(name)
 
 
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Compute on so many CPU cores for a while.
+
+    Small matrices are not worth sharing: two cores that wait for each other after
+    every step of a recurrent network are slower than one, on a busy machine by far.
+
+    Args:
+        count: how many threads PyTorch may use inside one operation.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
     """Rate that climbs evenly for `warmup` steps, then falls with the root of the step.
 

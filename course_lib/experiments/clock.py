@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.training import set_seed
+from course_lib.training import set_seed, threads
 
 LENGTHS = [16, 64, 256, 1024, 4096]  # words
 WIDTH, BATCH = 128, 1
@@ -46,14 +46,18 @@ def milliseconds(
 
 
 def run(
-    seed: int = 0, lengths: Sequence[int] = (64, 1024), patience: float = 0.2
+    seed: int = 0,
+    lengths: Sequence[int] = (64, 1024),
+    cores: int = 1,
+    patience: float = 0.2,
 ) -> dict[str, list[float]]:
-    """Milliseconds of each layer at each length, on the threads there are."""
+    """Milliseconds of each layer at each length, on one CPU core or more."""
     set_seed(seed)
-    return {
-        name: [milliseconds(layer, length, patience) for length in lengths]
-        for name, layer in layers().items()
-    }
+    with threads(cores):
+        return {
+            name: [milliseconds(layer, length, patience) for length in lengths]
+            for name, layer in layers().items()
+        }
 
 
 def measure() -> dict[str, object]:
@@ -62,23 +66,17 @@ def measure() -> dict[str, object]:
     On CPUs PyTorch hands a whole LSTM to Intel's library oneDNN, but an RNN and a GRU
     go step by step. So the LSTM is timed once more without that library.
     """
-    before = torch.get_num_threads()
     results: dict[str, object] = {"lengths": LENGTHS, "width": WIDTH, "batch": BATCH}
-    without: dict[str, list[float]] = {}
-    for cores in (1, 2):
-        torch.set_num_threads(cores)
-        times = run(lengths=LENGTHS, patience=0.3)
-        results[name_of(cores)] = {
-            name: [float(f"{value:.3g}") for value in row]
-            for name, row in times.items()
-        }
+    for name, cores in (("1 core", 1), ("2 cores", 2)):
+        results[name] = _rounded(run(lengths=LENGTHS, cores=cores, patience=0.3))
         with torch.backends.mkldnn.flags(enabled=False):
-            lstm = [milliseconds(layers()["LSTM"], length, 0.3) for length in LENGTHS]
-        without[name_of(cores)] = [float(f"{value:.3g}") for value in lstm]
-    torch.set_num_threads(before)
-    results["LSTM without oneDNN"] = without
+            without = run(lengths=LENGTHS, cores=cores, patience=0.3)
+        results[f"{name}, without oneDNN"] = _rounded({"LSTM": without["LSTM"]})
     return results
 
 
-def name_of(cores: int) -> str:
-    return "1 core" if cores == 1 else f"{cores} cores"
+def _rounded(times: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Three digits are more than a clock can promise."""
+    return {
+        name: [float(f"{value:.3g}") for value in row] for name, row in times.items()
+    }

@@ -20,6 +20,7 @@ from course_lib.training import (
     get_device,
     set_seed,
     teacher_forcing,
+    threads,
     train,
 )
 
@@ -78,7 +79,8 @@ def trained(
     def rate(step: int) -> float:
         return RATE * min(step / WARMUP, 1 - step / (updates + 1))
 
-    train(model, all_batches, optimizer, rate=rate)
+    with threads(1):
+        train(model, all_batches, optimizer, rate=rate)
     return model
 
 
@@ -87,10 +89,11 @@ def by_length(
 ) -> dict[int, float]:
     """Share of sentences of each length that are translated without a mistake."""
     device = next(model.parameters()).device
-    return {
-        length: exact_match(model, batches(pairs, 100, device=device))
-        for length, pairs in tests.items()
-    }
+    with threads(1):
+        return {
+            length: exact_match(model, batches(pairs, 100, device=device))
+            for length, pairs in tests.items()
+        }
 
 
 def run(seed: int = 0) -> dict[str, dict[int, float]]:

@@ -287,6 +287,14 @@ def test_every_submodule_gets_its_mode_back_also_after_an_error():
     assert not parrot.frozen.training
 
 
+def test_the_number_of_threads_comes_back_also_after_an_error():
+    before = torch.get_num_threads()
+    with pytest.raises(RuntimeError), training.threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        raise RuntimeError
+    assert torch.get_num_threads() == before
+
+
 def test_no_batches_are_refused():
     model = small_model()
     with pytest.raises(ValueError, match="nothing to train on"):
