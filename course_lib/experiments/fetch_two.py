@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.training import set_seed
+from course_lib.training import set_seed, threads
 
 SLOTS, WORDS, D_MODEL = 8, 16, 64
 BATCH, STEPS, RATE = 256, 500, 1e-3
@@ -88,6 +88,7 @@ def questions(
     return words, places, words.gather(1, places)
 
 
+@threads(1)
 def train(
     model: Fetch, seed: int, *, steps: int = STEPS, batch: int = BATCH, **kind: Any
 ) -> Fetch:

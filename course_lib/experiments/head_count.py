@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.experiments.fetch_two import Fetch, judge, train
-from course_lib.training import set_seed
+from course_lib.training import set_seed, threads
 
 HEADS = [1, 2, 4, 8, 16, 32]
 D_MODEL, LENGTH = 256, 4000
@@ -42,11 +42,10 @@ def milliseconds(layer: MultiHeadAttention, x: Tensor, need_weights: bool) -> in
     return round(1000 * min(seconds))
 
 
+@threads(1)
 def measure() -> dict[str, Any]:
     """CPU time with and without the weights; share of questions with all four right."""
     results: dict[str, Any] = {"heads": HEADS, "d_model": D_MODEL, "length": LENGTH}
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
     x = torch.randn(1, LENGTH, D_MODEL)  # (B, T, D)
     layers = [MultiHeadAttention(D_MODEL, heads) for heads in HEADS]
     results["explicit_ms"] = [milliseconds(layer, x, True) for layer in layers]
@@ -59,5 +58,4 @@ def measure() -> dict[str, Any]:
             ]
             for heads in HEADS
         ]
-    torch.set_num_threads(before)
     return results

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from course_lib.attention import MultiHeadAttention
 from course_lib.corpus import BOS, PAD, UNK, generate, vocabulary
 from course_lib.positions import LearnedPositions
-from course_lib.training import set_seed
+from course_lib.training import set_seed, threads
 
 D_MODEL, HEADS, LAYERS = 64, 4, 2
 BATCH, STEPS, RATE, HIDDEN = 64, 800, 3e-3, 0.2
@@ -67,6 +67,7 @@ def sentences(language: str) -> Int[Tensor, "sentences T"]:
     return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
 
 
+@threads(1)
 def train(language: str, seed: int = 0, steps: int = STEPS) -> Reader:
     """Train a reader on the sentences that are not held out."""
     set_seed(seed)
