@@ -136,6 +136,7 @@ def attention_cases(draw: Draw) -> list[Case]:
         tensor([[100.0, 0, 0, 0], [100.0, -1.0, 0, 0], [-100.0, 0, 0, 0]]),
         tensor([[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]),
     )
+    apart = tuple(part.clone() for part in (large[0], large[1][:2], large[2][:2]))
     low = tuple(part.clone() for part in (large[0][1:], large[1][:2], large[2][:2]))
     return [
         case("a batch", (2,), 3, 5, 9, 4),
@@ -156,6 +157,7 @@ def attention_cases(draw: Draw) -> list[Case]:
         case("wide", (), 2, 3, 300, 4),
         Case("scores of 10,000", large, "large", 1e-3),
         Case("scores of -10,000", low, "large", 1e-3),
+        Case("rows far apart", apart, "large", 1e-3),
     ]
 
 

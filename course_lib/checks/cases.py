@@ -132,12 +132,13 @@ WAYS = {
 
 def describe(case: Case, parameters: tuple[str, ...]) -> str:
     """Name a case by its arguments: small ones by their numbers."""
-    words = []
+    words: list[str] = []
+    shapes: dict[str, str] = {}  # tensors of one shape are named together
     for name, argument in zip(parameters, case.arguments, strict=False):
-        if not isinstance(argument, Tensor):
-            words.append(f"{name} = {argument}")
-        elif case.size <= SMALL:
-            words.append(f"{name} = {show(argument)}")
+        if isinstance(argument, Tensor) and case.size > SMALL:
+            shape = f"of shape {tuple(argument.shape)}"
+            shapes[shape] = f"{shapes[shape]}, {name}" if shape in shapes else name
         else:
-            words.append(f"{name} of shape {tuple(argument.shape)}")
+            words.append(f"{name} = {show(argument)}")
+    words = [f"{names} {shape}" for shape, names in shapes.items()] + words
     return ", ".join(words) + WAYS.get(case.kind, "")

@@ -40,7 +40,8 @@ class Misconception:
     def case(self) -> Case:
         """The example as a case."""
         allowed = 1e-3 if self.kind == "large" else 1e-5
-        return Case(f"example of {self.id}", self.example, self.kind, allowed)
+        name = f"example of {self.wrong.__name__}"
+        return Case(name, self.example, self.kind, allowed)
 
 
 class Catalogue(list[Misconception]):
@@ -55,11 +56,16 @@ class Catalogue(list[Misconception]):
         *,
         convention: bool = False,
         kind: str = "numbers",
+        id: str = "",
     ) -> Callable[[Answer], Answer]:
-        """Take a wrong answer into the catalogue, under the name of the function."""
+        """Take a wrong answer into the catalogue.
+
+        Its id is the name of the function, unless one is given: another wrong answer
+        that comes of the same mistake has the id of the first.
+        """
 
         def keep(wrong: Answer) -> Answer:
-            name = wrong.__name__.replace("_", "-")
+            name = id or wrong.__name__.replace("_", "-")
             self.append(
                 Misconception(
                     name, sentence, wrong, example, section, source, convention, kind
@@ -110,11 +116,11 @@ Fault = Callable[[Case, Outcome, Outcome], str]
 
 def _tried(mistake: Misconception, trial: Trial, fault: Fault) -> tuple[Outcome, bool]:
     """What the wrong code does on a case, and whether it is wrong there."""
-    memo = trial.case.memo
-    if mistake.id not in memo:
+    memo, name = trial.case.memo, mistake.wrong.__name__
+    if name not in memo:
         theirs = attempt(mistake.wrong, on_cpu(trial.case))
-        memo[mistake.id] = theirs, fault(trial.case, theirs, trial.want) != ""
-    found: tuple[Outcome, bool] = memo[mistake.id]
+        memo[name] = theirs, fault(trial.case, theirs, trial.want) != ""
+    found: tuple[Outcome, bool] = memo[name]
     return found
 
 
@@ -127,7 +133,7 @@ def _match(
     elsewhere = True
     for trial in trials:
         theirs, wrong = _tried(mistake, trial, fault)
-        agrees = same(trial.got, theirs, tolerance(trial.case, *trial.got.results))
+        agrees = same(trial.got, theirs, tolerance(trial.case))
         ordinary = trial.case.kind == "numbers"
         if agrees and wrong:
             explained.append(trial)
@@ -159,27 +165,32 @@ def diagnose(
 
     A mistake is recognised when the answer does what its wrong code does on every
     ordinary case, and on two cases at least where that code is wrong. Failing that, it
-    is recognised beside a second fault: on three ordinary cases at least, and on more
+    is recognised beside a second fault: on three random cases at least, and on more
     than half of those that gave a wrong result, and better than any other mistake.
     """
     matches = [_match(mistake, trials, fault) for mistake in mistakes]
     whole = [match for match in matches if match.whole]
     if whole:
         only = whole[0]
-        return Diagnosis(only.mistake, _shown(only)) if len(whole) == 1 else None
+        one = len({match.mistake.id for match in whole}) == 1
+        return Diagnosis(only.mistake, _shown(only)) if one else None
+
+    def telling(trial: Trial) -> bool:
+        """Whether agreement is no chance: examples are too simple for that."""
+        case = trial.case
+        example = case.name.startswith("example of")
+        return case.kind == "numbers" and not trial.got.error and not example
 
     def weight(match: _Match) -> int:
-        return sum(
-            t.case.kind == "numbers" and not t.got.error for t in match.explained
-        )
+        return sum(map(telling, match.explained))
 
-    best = sorted(matches, key=weight, reverse=True)[:2]
-    if not best or (len(best) > 1 and weight(best[0]) == weight(best[1])):
+    first = max(matches, key=weight, default=None)
+    if first is None:
         return None
-    first = best[0]
-    wrong = [
-        t for t in trials if t.fault and not t.got.error and t.case.kind == "numbers"
-    ]
+    others = [m for m in matches if m.mistake.id != first.mistake.id]
+    if any(weight(match) == weight(first) for match in others):
+        return None
+    wrong = [trial for trial in trials if trial.fault and telling(trial)]
     if weight(first) < 3 or 2 * weight(first) <= len(wrong):
         return None
     beside = min(first.against, key=lambda t: t.case.size, default=None)

@@ -11,11 +11,14 @@ from .run import Outcome
 HALVES = (torch.float16, torch.bfloat16)
 
 
-def tolerance(case: Case, *results: Any) -> float:
+def coarse(case: Case) -> bool:
+    """Whether the inputs are in half precision."""
+    return any(getattr(a, "dtype", None) in HALVES for a in case.arguments)
+
+
+def tolerance(case: Case) -> float:
     """The tolerance of a case; half precision gets what it can hold."""
-    if any(getattr(result, "dtype", None) in HALVES for result in results):
-        return max(case.tolerance, 0.05)
-    return case.tolerance
+    return max(case.tolerance, 0.05) if coarse(case) else case.tolerance
 
 
 def _family(tensor: Tensor) -> tuple[bool, bool]:
@@ -76,6 +79,8 @@ def kind_fault(case: Case, name: str, got: Any, boolean: bool) -> str:
         return (
             f"{name} should hold floating-point numbers, and holds {word(got.dtype)}."
         )
+    if got.dtype in HALVES and not coarse(case):
+        return f"{name} is {word(got.dtype)}, which is too coarse: keep to float32."
     if case.kind == "double" and got.dtype != torch.float64:
         return f"{name} should be float64 as the inputs are, and is {word(got.dtype)}."
     return ""
@@ -91,7 +96,7 @@ def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
             f"{name} should have the shape {tuple(want.shape)}, "
             f"and has {tuple(got.shape)}."
         )
-    if near(got, want, tolerance(case, got)):
+    if near(got, want, tolerance(case)):
         return ""
     off = (got.double() - want.double()).abs().nan_to_num(torch.inf, torch.inf)
     index = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))

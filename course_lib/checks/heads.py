@@ -213,6 +213,7 @@ def multi_cases(draw: Draw) -> list[Case]:
         2,
         None,
     )
+    apart = tensor([[1, 1, 0], [1, 1, 0], [1, 1, 0]], torch.bool)
     return [
         case("no mask", 2, 5, 3, 4, None),
         case("causal", 3, 4, 2, 3, causal(4)),
@@ -234,6 +235,7 @@ def multi_cases(draw: Draw) -> list[Case]:
         case("long", 1, 130, 2, 1, causal(130)),
         Case("width one", (one, *[tensor([[2.0]])] * 4, 1, None)),
         Case("scores of 10,000", large, "large", 1e-3),
+        Case("rows far apart", (*large[:-1], apart), "large", 1e-3),
     ]
 
 

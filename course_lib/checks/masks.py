@@ -211,6 +211,12 @@ def masked_cases(draw: Draw) -> list[Case]:
             1e-3,
         ),
         Case(
+            "rows far apart",
+            (*large, tensor([[1, 1, 0], [1, 1, 0]], torch.bool)),
+            "large",
+            1e-3,
+        ),
+        Case(
             "the large scores are hidden",
             (*large, tensor([[0, 0, 1], [1, 1, 0]], torch.bool)),
             "large",

@@ -130,6 +130,18 @@ def weights_of_an_empty_row_left(q, k, v, mask):
 
 
 @MISTAKES.add(
+    "The output of a row that sees nothing is repaired, but its weights are still nan. "
+    "Both are to be zeros: decide before the softmax.",
+    HIDE_ALL,
+    EMPTY_SECTION,
+    "classroom: the output repaired, the weights forgotten",
+)
+def weights_of_an_empty_row_nan(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -math.inf).softmax(dim=-1)
+    return (weights @ v).nan_to_num(0.0), weights
+
+
+@MISTAKES.add(
     "The mask is read the other way round: True is hidden. Here True means may "
     "attend, as in F.scaled_dot_product_attention; in nn.MultiheadAttention True "
     "means hidden. That is a convention, and one has to know which one holds.",
@@ -242,4 +254,63 @@ def not_low_enough(q, k, v, mask):
     empty = ~mask.any(dim=-1, keepdim=True)
     scores = _scores(q, k).masked_fill(~mask, -1e4)
     weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Hidden scores are set to -100, which is not low enough: a visible score may be "
+    "lower still. Use -inf.",
+    (
+        tensor([[1.0]]),
+        tensor([[-100.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "https://github.com/NVIDIA/apex/issues/1052",
+    kind="large",
+    id="not-low-enough",
+)
+def not_lower_than_minus_100(q, k, v, mask):
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = _scores(q, k).masked_fill(~mask, -100.0)
+    weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The softmax runs over the queries: the columns of your weights sum to 1. It runs "
+    "over the keys, dim=-1.",
+    (
+        tensor([[2.0], [0.0]]),
+        tensor([[1.0], [0.0]]),
+        tensor([[1.0], [0.0]]),
+        tensor([[1, 1]], torch.bool),
+    ),
+    "chapter 3, In code: all three queries at once",
+    "https://github.com/labmlai/annotated_deep_learning_paper_implementations/"
+    "issues/146",
+)
+def softmax_over_queries(q, k, v, mask):
+    scores = _scores(q, k).masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-2).nan_to_num(0.0)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is not used; the future is hidden instead. Which keys a query may see "
+    "comes from the mask alone.",
+    (
+        tensor([[0.0]]),
+        tensor([[0.0], [0.0]]),
+        tensor([[0.0], [1.0]]),
+        tensor([[1, 1]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "classroom: 'masked' taken for 'causal'",
+)
+def always_causal(q, k, v, mask):
+    scores = _scores(q, k)
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
     return weights @ v, weights

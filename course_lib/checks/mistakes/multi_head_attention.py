@@ -95,6 +95,62 @@ def scaled_by_number_of_heads(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 
 
 @MISTAKES.add(
+    "The scores are divided by the width of a head: the root is missing.",
+    (tensor([[[1.0, 1.0], [0.0, 0.0]]]), ONE, ONE, ONE, ONE, 1, None),
+    MULTI_SECTION,
+    "https://arxiv.org/abs/1706.03762, section 3.2.1",
+)
+def divided_by_head_width(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1]
+    return _merge(_weights(scores, mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "Query and key share one matrix. Each role has its own.",
+    SMALL_SKEW,
+    "chapter 2, One vector, three roles",
+    "classroom: copied lines with W_q left in",
+)
+def one_matrix_for_query_and_key(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_q, W_v)
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "Keys and values are exchanged: the values are compared, the keys are mixed.",
+    (*SMALL_SKEW[:2], SKEW, ONE, *SMALL_SKEW[4:]),
+    "chapter 2, One vector, three roles",
+    "classroom: the three come in any order in public code",
+)
+def key_and_value_exchanged(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_v, W_k)
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "The numbers of a token are dealt out to the heads like cards. Each head gets a "
+    "piece of neighbours. With learned matrices either would do, but one has to keep "
+    "to the order that the weights were made for.",
+    (
+        tensor([[[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]]),
+        *[tensor([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])] * 4,
+        2,
+        None,
+    ),
+    SPLIT_SECTION,
+    "classroom: (d, H) and (H, d) exchanged",
+    convention=True,
+)
+def dealt_out_to_heads(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    batch, length, width = x.shape
+    shape = (batch, length, width // num_heads, num_heads)
+    q, k, v = ((x @ W).reshape(shape).permute(0, 3, 1, 2) for W in (W_q, W_k, W_v))
+    output = _weights(_scores(q, k), mask) @ v
+    return output.permute(0, 2, 3, 1).reshape(x.shape) @ W_o
+
+
+@MISTAKES.add(
     "The heads are merged without swapping head and time back: token 0 contains "
     "pieces of token 1.",
     SMALL_MULTI,

@@ -99,6 +99,58 @@ def multiply_by_root(q, k, v):
 
 
 @MISTAKES.add(
+    "The scores are divided by d_k squared. Divide by its root.",
+    SMALL,
+    SCALE_SECTION,
+    "classroom: root and square exchanged",
+)
+def divide_by_square(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 2).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The scores are divided by 8, whatever the width. That is √d_k for 64 only, the "
+    "width of the paper's heads.",
+    SMALL,
+    SCALE_SECTION,
+    VASWANI,
+)
+def divide_by_eight(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / 8).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Queries and keys are brought to length 1 first: a cosine. The plain dot product, "
+    "divided by √d_k, is asked for.",
+    SMALL,
+    SCALE_SECTION,
+    "classroom: vector search uses the cosine",
+    convention=True,
+)
+def cosine_similarity(q, k, v):
+    q, k = (torch.nn.functional.normalize(x, dim=-1) for x in (q, k))
+    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "One largest score of all is subtracted before the exponential. A row far below it "
+    "becomes 0 / 0: take the largest score of each row.",
+    (tensor([[1.0], [-1.0]]), tensor([[1e3], [1e3]]), tensor([[1.0], [0.0]])),
+    SOFTMAX_SECTION,
+    "classroom: scores.max() without dim",
+    kind="large",
+)
+def one_maximum_for_all(q, k, v):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    powers = (scores - scores.max()).exp()
+    weights = powers / powers.sum(dim=-1, keepdim=True)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
     "The weights are scaled, not the scores: each row sums to 1/√d_k. Divide before "
     "the softmax.",
     SMALL,
