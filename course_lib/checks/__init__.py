@@ -37,7 +37,7 @@ EXERCISES: dict[str, Exercise] = {
 
 def progress() -> Note:
     """Show which exercises passed in this session, and what comes next."""
-    words = {True: "✓ passed", False: "✗ not yet", None: "○ not tried"}
+    words = {True: "passed", False: "not yet", None: "not tried"}
     rows = [(name, words[SESSION.get(name)]) for name in EXERCISES]
     passed = sum(SESSION.get(name, False) for name in EXERCISES)
     head = f"{passed} of {len(EXERCISES)} passed in this session"

@@ -1,5 +1,6 @@
 """What a check says: a report, and the notes that hints and solutions come in."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
@@ -21,7 +22,15 @@ BOX = (
     "padding:.6rem .9rem;margin:.6rem 0;max-width:44rem;color:inherit;"
     "background:transparent;overflow-wrap:anywhere"
 )
-PRE = "margin:.4rem 0 0;white-space:pre-wrap;background:transparent;color:inherit"
+PRE = (
+    "margin:.4rem 0;padding:0;border:0;white-space:pre-wrap;line-height:1.4;"
+    "background:transparent;color:inherit"
+)
+
+
+def _prose(text: str) -> str:
+    """Text as HTML; what stands between backticks is code."""
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,9 @@ class Report:
         return self.passed
 
     def __str__(self) -> str:
-        icon, words, _ = self._look()
+        words = self._look()[1]  # no icon: a Korean Windows console has none
         name = f" [{self.diagnosis}]" if self.diagnosis else ""
-        lines = [f"{icon} {self.exercise}: {words.lower()}{name}", self.message]
+        lines = [f"{self.exercise}: {words.lower()}{name}", self.message]
         if self.section:
             lines.append(f"Read: {self.section}")
         if self.printed:
@@ -84,7 +93,7 @@ class Report:
         head += f" · <code>{escape(self.exercise)}</code>"
         if self.diagnosis:
             head += f" · <code>{escape(self.diagnosis)}</code>"
-        parts = [head, f"<div>{escape(self.sentence)}</div>"]
+        parts = [head, f"<div>{_prose(self.sentence)}</div>"]
         if self.example:
             parts.append(f'<pre style="{PRE}">{escape(self.example)}</pre>')
         if self.section:
