@@ -6,7 +6,7 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from course_lib.plots.style import BLUE, GREEN, GREY, INK, ORANGE
 
@@ -201,7 +201,7 @@ def frame(ax: Axes, links: Iterable[tuple[int, int]]) -> None:
     """
     for column, row in links:
         corner = column - 0.48, row - 0.47
-        box = plt.Rectangle(
+        box = Rectangle(
             corner, 0.96, 0.94, fill=False, edgecolor=ORANGE, linewidth=2
         )
         ax.add_patch(box)

@@ -61,6 +61,7 @@ def test_text_and_box_say_the_same() -> None:
     for part in ("✗", "Not yet", "softmax", "overflow", report.sentence):
         assert part in words
     for part in ("not yet", "softmax", "overflow", report.message):
+        assert part in str(report)
     assert repr(report) == str(report)
     str(report).encode("cp949")  # a Korean Windows console prints it
 
