@@ -201,7 +201,5 @@ def frame(ax: Axes, links: Iterable[tuple[int, int]]) -> None:
     """
     for column, row in links:
         corner = column - 0.48, row - 0.47
-        box = Rectangle(
-            corner, 0.96, 0.94, fill=False, edgecolor=ORANGE, linewidth=2
-        )
+        box = Rectangle(corner, 0.96, 0.94, fill=False, edgecolor=ORANGE, linewidth=2)
         ax.add_patch(box)
