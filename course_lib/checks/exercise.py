@@ -227,8 +227,8 @@ class Exercise:
         printed = trials[0].got.printed
         if all(trial.got.error for trial in trials):
             said = f"Your code raised {trials[0].got.error}."
-            where = self._say(trials[0].case)
-            return Report(self.id, "error", f"{said} This was for {where}.", "")
+            said += f" This was for {self._say(trials[0].case)}."
+            return Report(self.id, "error", said, printed=printed)
         kinds = {trial.case.kind for trial in faulty}
         name = GENERAL.get(next(iter(kinds))) if len(kinds) == 1 else None
         if all(" in place." in trial.fault for trial in faulty):

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from course_lib import checks
 from course_lib.checks.catalogue import Misconception
 from course_lib.checks.compare import same, tolerance
-from course_lib.checks.exercise import Exercise
-from course_lib.checks.run import attempt, on_our_side
+from course_lib.checks.exercise import Exercise, Property
+from course_lib.checks.exercise import _same_shapes as same_shapes
+from course_lib.checks.run import Answer, attempt, on_our_side
 
 ROOT = Path(__file__).parents[2]
 SEEDS = (0, 1, 2)
@@ -113,3 +115,77 @@ def test_section_exists(section: str) -> None:
     headings = re.findall(r"^#+ (.+)$", text, re.M)
     plain = [re.sub(r"\$\\sqrt\{(.+?)\}\$", r"√\1", each) for each in headings]
     assert heading in [re.sub(r"[`$]", "", each) for each in plain]
+
+
+right = {name: each.right_answer for name, each in checks.EXERCISES.items()}
+
+
+def ordered(keys: Tensor) -> Tensor:
+    """0, 1, 2, … one for each key."""
+    return torch.arange(len(keys), dtype=keys.dtype)
+
+
+# Wrong answers that nobody has been seen to give, but that lack one property.
+SPOILED: dict[str, list[Answer]] = {
+    "context_vector": [lambda w, v: right["context_vector"](w, v).tanh()],
+    "project_qkv": [
+        lambda x, *W: right["project_qkv"](x + x.mean(0), *W),
+        lambda x, *W: right["project_qkv"](x.cumsum(1).flip(1), *W),
+    ],
+    "soft_lookup": [lambda q, k, v: (k @ q + ordered(k)).softmax(0) @ v],
+    "scaled_dot_product_attention": [
+        lambda q, k, v: right["scaled_dot_product_attention"](q + q.mean(), k, v)
+    ],
+    "masked_attention": [
+        lambda q, k, v, mask: right["masked_attention"](q + q.mean(), k, v, mask)
+    ],
+    "sinusoidal_encoding": [
+        lambda n, d: right["sinusoidal_encoding"](n, d) * 2,
+        lambda n, d: right["sinusoidal_encoding"](n, d) / n,
+    ],
+    "split_heads": [lambda x, h: right["split_heads"](x + x.mean(), h)],
+    "multi_head_attention": [
+        lambda x, *rest: right["multi_head_attention"](x + x.mean(), *rest)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(name: str) -> None:
+    for wrong in SPOILED[name]:
+        report = checks.EXERCISES[name].check(wrong)
+        assert not report.passed
+        assert report.diagnosis is None, str(report)
+        assert "should be" in report.message
+
+
+PROPERTIES = [
+    pytest.param(exercise, each, id=f"{exercise.id}: {each.name}")
+    for exercise in checks.EXERCISES.values()
+    for each in exercise.properties
+]
+
+
+@pytest.mark.parametrize(("exercise", "each"), PROPERTIES)
+def test_property_holds_for_the_solution_and_not_for_some_mistake(
+    exercise: Exercise, each: Property
+) -> None:
+    cases = exercise.cases()
+
+    def said(answer: Answer) -> str:
+        with on_our_side():
+            records = {case.name: (case, attempt(answer, case)) for case in cases}
+            if all(
+                same_shapes(got, exercise.expected(case))
+                for case, got in records.values()
+            ):
+                return each.test(records)
+            return ""
+
+    assert said(exercise.right_answer) == ""
+    wrong = [mistake.wrong for mistake in exercise.misconceptions]
+    sentences = [said(answer) for answer in wrong + SPOILED.get(exercise.id, [])]
+    assert any(sentences), "no mistake shows that this property is looked at"
+    for sentence in filter(None, sentences):
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")

@@ -126,16 +126,27 @@ def test_solution_is_shown_from_the_source(name: str) -> None:
     assert len(str(note).splitlines()) <= 25
 
 
+@pytest.mark.parametrize("name", checks.EXERCISES)
+def test_every_text_prints_on_a_korean_windows_console(name: str) -> None:
+    exercise = checks.EXERCISES[name]
+    texts = [exercise.task, exercise.section, str(exercise.solution())]
+    texts += exercise.hints
+    for mistake in exercise.misconceptions:
+        texts += [mistake.sentence, mistake.section]
+    for text in texts:
+        text.encode("cp949")
+
+
 def test_progress() -> None:
     exercise_module.SESSION.clear()
     checks.softmax.check(checks.softmax.right_answer)
     checks.causal_mask.check(lambda n: None)
     note = checks.progress()
     assert "1 of 15 passed" in str(note)
-    assert re.search(r"softmax +✓ passed", str(note))
-    assert re.search(r"causal_mask +✗ not yet", str(note))
-    assert re.search(r"merge_heads +○ not tried", str(note))
-    assert "| `softmax` | ✓ passed |" in note._repr_markdown_()
+    assert re.search(r"softmax +passed", str(note))
+    assert re.search(r"causal_mask +not yet", str(note))
+    assert re.search(r"merge_heads +not tried", str(note))
+    assert "| `softmax` | passed |" in note._repr_markdown_()
 
 
 def test_import_is_light() -> None:
