@@ -1,14 +1,14 @@
 """Korean-English sentence pairs with gold alignments and antecedents.
 
-planner.py plans the sentences and grammar.py writes them: every sentence has exactly
-one translation, and we know which words belong together and whom each pronoun means.
+planner.py plans the sentences, grammar.py puts them into words and writing.py into
+text. Every sentence has exactly one translation, and we know which words belong
+together and whom each pronoun means.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, TypeVar
-from unicodedata import normalize
 
 import torch
 from jaxtyping import Int
@@ -17,6 +17,12 @@ from torch import Tensor
 from course_lib import grammar
 from course_lib.grammar import Word, particle
 from course_lib.planner import Planner
+from course_lib.writing import attach, check_language, text, tokenize
+
+__all__ = [
+    "BOS", "EOS", "PAD", "UNK", "Batch", "Pair", "Vocabulary", "attach", "batches",
+    "generate", "particle", "split", "text", "tokenize", "vocabulary",
+]  # fmt: skip
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SHORTEST, LONGEST = 4, 26  # Korean tokens in a sentence, the full stop included
@@ -167,84 +173,6 @@ def _shuffled(items: Sequence[Item], random: Random) -> list[Item]:
     return sorted(items, key=lambda _: random.random())
 
 
-def attach(tokens: Iterable[str]) -> list[str]:
-    """Join Korean particles to the word before them: 고양이 가 -> 고양이가."""
-    words: list[str] = []
-    for token in tokens:
-        if token in _PARTICLES and words:
-            words[-1] += token
-        else:
-            words.append(token)
-    return words
-
-
-def text(tokens: Iterable[str], language: str) -> str:
-    """Write tokens as a reader expects them: spaces, particles, a capital letter.
-
-    Args:
-        tokens: the tokens of a sentence.
-        language: "korean" or "english".
-    """
-    _check_language(language)
-    words = attach(tokens) if language == "korean" else list(tokens)
-    sentence = " ".join(words).replace(" .", ".").replace(" ,", ",")
-    return sentence[:1].upper() + sentence[1:]
-
-
-def tokenize(text: str, language: str) -> tuple[str, ...]:
-    """Split a written sentence into the tokens of the corpus; undoes text().
-
-    Args:
-        text: one sentence of the grammar.
-        language: "korean" or "english".
-
-    Raises:
-        ValueError: if a word is not in the grammar, or carries the wrong particle.
-    """
-    _check_language(language)
-    text = normalize("NFC", text)  # some systems type 가 as ㄱ and ㅏ
-    tokens: list[str] = []
-    for word in text.replace(".", " . ").replace(",", " , ").split():
-        if word.lower() not in _WRITTEN[language]:
-            raise ValueError(f"{word!r} is not a {language.title()} word of the corpus")
-        tokens += _WRITTEN[language][word.lower()]
-    return tuple(tokens)
-
-
-def _check_language(language: str) -> None:
-    if language not in ("korean", "english"):
-        raise ValueError(f'language must be "korean" or "english", not {language!r}')
-
-
-_PARTICLES = ["들", "에서", "에"] + [
-    form for forms in grammar.PARTICLES.values() for form in forms
-]
-
-
-def _written_korean() -> dict[str, list[str]]:
-    """Every written Korean word, particles attached -> its tokens."""
-    stems = [[word] for word in grammar.words("korean") if word not in _PARTICLES]
-    stems += [[noun.korean, "들"] for noun in grammar.NOUNS]
-    written = {"".join(stem): stem for stem in stems}
-    for place in grammar.PLACES:
-        for ending in ["에서", "에"]:
-            written[place.korean + ending] = [place.korean, ending]
-    counted = [noun.korean for noun in grammar.NOUNS]
-    counted += [noun.counter for noun in grammar.NOUNS]
-    for stem in stems:
-        if stem[0] in counted:
-            for role in grammar.PARTICLES:
-                ending = particle(stem[-1], role)
-                written["".join(stem) + ending] = [*stem, ending]
-    return written
-
-
-_WRITTEN = {
-    "korean": _written_korean(),
-    "english": {word: [word] for word in grammar.words("english")},
-}
-
-
 class Vocabulary:
     """A numbered list of words: 0 to 3 are pad, bos, eos and unk, then the tokens.
 
@@ -281,7 +209,7 @@ def vocabulary(pairs: Iterable[Pair] | None, language: str) -> Vocabulary:
         pairs: number only the words of these pairs; None numbers the whole grammar.
         language: "korean" or "english".
     """
-    _check_language(language)
+    check_language(language)
     words = grammar.words(language)
     if pairs is not None:
         used = {token for pair in pairs for token in getattr(pair, language)}
@@ -319,7 +247,7 @@ def batches(
             of about the same length in a batch, so that there is little padding.
         device: where the tensors are made.
     """
-    _check_language(source)
+    check_language(source)
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     target = "english" if source == "korean" else "korean"
