@@ -102,8 +102,8 @@ class RotaryPositions(nn.Module):
 
     The score of a turned query and a turned key depends on their distance alone.
     The two layouts differ in which channels make a pair: "half" pairs channel i with
-    i + head_dim / 2 (Llama, GPT-NeoX), "pairs" 2i with 2i + 1 (the paper). Each is
-    right with weights that were trained with it.
+    i + head_dim / 2 (GPT-NeoX, Hugging Face's Llama), "pairs" 2i with 2i + 1 (the
+    paper, Meta's Llama). Each is right with weights that were trained with it.
 
     Args:
         head_dim: width of a head, even.
