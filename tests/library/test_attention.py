@@ -114,9 +114,24 @@ def test_rows_sum_to_1_and_hidden_keys_weigh_0(batch, sizes, seed):
 def test_no_future_leaks_and_every_visible_token_reaches(
     need_weights, query_len, more, window
 ):
+    check_leak_and_reach(need_weights, query_len, more, window, "cpu", torch.float32)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_case_h34_no_leak_on_this_machines_device_and_dtype(
+    need_weights, dtype, device
+):
+    """Some builds leaked the future in half precision on a GPU, without an error."""
+    for query_len, more, window in ((5, 0, 0), (3, 4, 0), (6, 0, 2)):
+        check_leak_and_reach(need_weights, query_len, more, window, device, dtype)
+
+
+def check_leak_and_reach(need_weights, query_len, more, window, device, dtype):
     key_len = query_len + more
     limits = {"window": window} if window else {"causal": True}
-    query, key, value = random_input((2,), query_len, key_len, 4, 3)
+    inputs = random_input((2,), query_len, key_len, 4, 3)
+    query, key, value = (x.to(device, dtype) for x in inputs)
     before, _ = scaled_dot_product_attention(
         query, key, value, **limits, need_weights=need_weights
     )
@@ -335,14 +350,16 @@ def test_promise_3_without_weights_no_square_is_built(name, more, train, width):
     torch.testing.assert_close(output, want, atol=1e-5, rtol=0)
 
 
-def test_promise_3_gradients_of_both_paths_agree(monkeypatch):
+def test_promise_3_gradients_of_both_paths_agree(monkeypatch, device):
     monkeypatch.setattr("course_lib.fused.BLOCK", 3)
-    mask = padding_mask(torch.tensor([7, 5]), 7)[:, None, None, :]
+    mask = padding_mask(torch.tensor([7, 5], device=device), 7)[:, None, None, :]
     for limits in LIMITS:
         grads = []
         for need_weights in (True, False):
             torch.manual_seed(1)
-            x = [t.requires_grad_() for t in random_input((2, 3), 5, 7, 4, 6)]
+            x = [
+                t.to(device).requires_grad_() for t in random_input((2, 3), 5, 7, 4, 6)
+            ]
             output, _ = scaled_dot_product_attention(
                 *x, mask, **limits, need_weights=need_weights
             )
