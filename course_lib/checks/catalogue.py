@@ -101,16 +101,6 @@ class Diagnosis:
     beside: Trial | None = None
 
 
-@dataclass(frozen=True)
-class _Match:
-    """How an answer compares with the wrong code of one mistake."""
-
-    mistake: Misconception
-    explained: list[Trial]  # the mistake is wrong here, and the answer does the same
-    against: list[Trial]  # the answer is wrong here, and not as the mistake is
-    whole: bool  # the two do the same on all ordinary cases
-
-
 Fault = Callable[[Case, Outcome, Outcome], str]
 
 
@@ -124,74 +114,86 @@ def _tried(mistake: Misconception, trial: Trial, fault: Fault) -> tuple[Outcome,
     return found
 
 
-def _match(
-    mistake: Misconception,
-    trials: Sequence[Trial],
-    fault: Fault,
-) -> _Match:
-    explained, against, whole = [], [], True
-    elsewhere = True
-    for trial in trials:
-        theirs, wrong = _tried(mistake, trial, fault)
-        agrees = same(trial.got, theirs, tolerance(trial.case))
-        ordinary = trial.case.kind == "numbers"
-        if agrees and wrong:
+def _does_the_same(
+    mistake: Misconception, trials: Sequence[Trial], fault: Fault
+) -> list[Trial]:
+    """The trials on which a mistake is wrong, if the answer does all that it does.
+
+    All ordinary cases must agree. Where the mistake is wrong on fewer than two of
+    them (with large numbers only, say), all cases on which it is wrong must.
+    """
+    explained = []
+    for ordinary in (True, False):
+        for trial in trials:
+            if (trial.case.kind == "numbers") != ordinary:
+                continue
+            theirs, wrong = _tried(mistake, trial, fault)
+            agrees = same(trial.got, theirs, tolerance(trial.case))
+            if not agrees and (ordinary or wrong):
+                return []
+            if wrong:
+                explained.append(trial)
+        if len(explained) >= 2:
+            return explained
+    return []
+
+
+def _telling(trial: Trial) -> bool:
+    """Whether agreement is no chance: examples are too simple for that."""
+    example = trial.case.name.startswith("example of")
+    return trial.case.kind == "numbers" and not trial.got.error and not example
+
+
+def _does_mostly_the_same(
+    mistake: Misconception, wrong: Sequence[Trial], fault: Fault
+) -> list[Trial]:
+    """The trials on which answer and mistake are wrong alike, if they are most."""
+    explained, others = [], 0
+    for trial in wrong:
+        theirs, _ = _tried(mistake, trial, fault)
+        if same(trial.got, theirs, tolerance(trial.case)):
             explained.append(trial)
-        elif trial.fault:
-            against.append(trial)
-        whole = whole and (agrees or not ordinary)
-        elsewhere = elsewhere and (agrees or ordinary or not wrong)
-    ordinary_count = sum(t.case.kind == "numbers" for t in explained)
-    if ordinary_count < 2:  # what sets the mistake apart lies beyond the ordinary
-        whole = whole and elsewhere and len(explained) >= 2
-    return _Match(mistake, explained, against, whole)
+        else:
+            others += 1
+        if 2 * others >= len(wrong):
+            return []
+    return explained if len(explained) >= 3 else []
 
 
-def _shown(match: _Match) -> Trial:
+def _shown(mistake: Misconception, explained: Sequence[Trial]) -> Trial:
     """The example of the mistake if it shows it, else the smallest case that does."""
-    name = match.mistake.case().name
-    for trial in match.explained:
-        if trial.case.name == name:
-            return trial
-    return min(match.explained, key=lambda trial: trial.case.size)
+    name = mistake.case().name
+    examples = [trial for trial in explained if trial.case.name == name]
+    return min(examples or explained, key=lambda trial: trial.case.size)
 
 
 def diagnose(
-    mistakes: Sequence[Misconception],
-    trials: Sequence[Trial],
-    fault: Fault,
+    mistakes: Sequence[Misconception], trials: Sequence[Trial], fault: Fault
 ) -> Diagnosis | None:
     """Recognise the mistake of an answer, or say nothing.
 
     A mistake is recognised when the answer does what its wrong code does on every
     ordinary case, and on two cases at least where that code is wrong. Failing that, it
     is recognised beside a second fault: on three random cases at least, and on more
-    than half of those that gave a wrong result, and better than any other mistake.
+    than half of those that went wrong. Two mistakes at once are none.
     """
-    matches = [_match(mistake, trials, fault) for mistake in mistakes]
-    whole = [match for match in matches if match.whole]
-    if whole:
-        only = whole[0]
-        one = len({match.mistake.id for match in whole}) == 1
-        return Diagnosis(only.mistake, _shown(only)) if one else None
-
-    def telling(trial: Trial) -> bool:
-        """Whether agreement is no chance: examples are too simple for that."""
-        case = trial.case
-        example = case.name.startswith("example of")
-        return case.kind == "numbers" and not trial.got.error and not example
-
-    def weight(match: _Match) -> int:
-        return sum(map(telling, match.explained))
-
-    first = max(matches, key=weight, default=None)
-    if first is None:
+    trials = sorted(trials, key=lambda trial: trial.case.size)
+    found: dict[str, tuple[Misconception, list[Trial]]] = {}
+    for mistake in mistakes:
+        if explained := _does_the_same(mistake, trials, fault):
+            found.setdefault(mistake.id, (mistake, explained))
+    if not found:
+        wrong = [trial for trial in trials if trial.fault and _telling(trial)]
+        for mistake in mistakes:
+            if explained := _does_mostly_the_same(mistake, wrong, fault):
+                found.setdefault(mistake.id, (mistake, explained))
+    if len(found) != 1:
         return None
-    others = [m for m in matches if m.mistake.id != first.mistake.id]
-    if any(weight(match) == weight(first) for match in others):
-        return None
-    wrong = [trial for trial in trials if trial.fault and telling(trial)]
-    if weight(first) < 3 or 2 * weight(first) <= len(wrong):
-        return None
-    beside = min(first.against, key=lambda t: t.case.size, default=None)
-    return Diagnosis(first.mistake, _shown(first), beside)
+    ((mistake, explained),) = found.values()
+    beside = None
+    for trial in trials:
+        if trial.fault and beside is None:
+            theirs, _ = _tried(mistake, trial, fault)
+            if not same(trial.got, theirs, tolerance(trial.case)):
+                beside = trial
+    return Diagnosis(mistake, _shown(mistake, explained), beside)

@@ -174,9 +174,7 @@ def multi_reference(
                 if visible:
                     scores = k[visible][:, part] @ q[i, part] / math.sqrt(d)
                     powers = torch.exp(scores - scores.max().detach())
-                    weights = powers / powers.sum()
-                    for weight, j in zip(weights, visible, strict=True):
-                        piece = piece + weight * v[j, part]
+                    piece = powers / powers.sum() @ v[visible][:, part]
                 pieces.append(piece)
             tokens.append(torch.cat(pieces) @ W_o)
         sentences.append(torch.stack(tokens))

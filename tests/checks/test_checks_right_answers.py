@@ -47,3 +47,11 @@ def test_right_answer_after_set_default_dtype(name: str, style: str) -> None:
     finally:
         torch.set_default_dtype(torch.float32)
     assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", checks.EXERCISES)
+def test_the_solution_passes_in_half_precision(name: str, dtype: torch.dtype) -> None:
+    exercise = checks.EXERCISES[name]
+    report = exercise.check(exercise.right_answer, dtype=dtype)
+    assert report.passed, str(report)
