@@ -39,7 +39,7 @@ def test_importing_the_library_imports_no_matplotlib() -> None:
 
 
 def test_hangul_and_minus_signs_have_glyphs() -> None:
-    """Every character of the labels is in a font of the list, U+2212 too."""
+    """Case H35: every character of a label is in a font of the list, U+2212 too."""
     if not hangul_fonts():
         pytest.skip("this machine has no font with Hangul")
     figure, ax = plt.subplots()

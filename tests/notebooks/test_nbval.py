@@ -1,4 +1,4 @@
-"""nbval turns red when it should, and only then (its traps, planted and run).
+"""Case H27: nbval turns red when it should, and only then (traps, planted and run).
 
 Small notebooks are written, with outputs as an author might have left them, and run
 by nbval with the settings of `make test-notebooks`. One run for all of them.

@@ -112,6 +112,7 @@ def kind(path: Path, wanted: str) -> set[str]:
 
 
 def test_is_a_valid_notebook_of_the_usual_kernel(notebook: dict[str, Any]) -> None:
+    """Case H28: no notebook asks for the kernel of its author."""
     nbformat.validate(nbformat.from_dict(notebook))
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
     assert notebook["metadata"]["language_info"]["name"] == "python"
