@@ -118,7 +118,7 @@ class RotaryPositions(nn.Module):
     def __init__(self, head_dim: int, layout: str = "half") -> None:
         super().__init__()
         if head_dim < 2 or head_dim % 2:
-            raise ValueError(f"rotary positions turn pairs: head_dim {head_dim} is odd")
+            raise ValueError(f"head_dim must be even, to turn pairs, got {head_dim}")
         if layout not in ("half", "pairs"):
             raise ValueError(f'layout must be "half" or "pairs", got "{layout}"')
         self.head_dim, self.layout = head_dim, layout
@@ -138,10 +138,10 @@ class RotaryPositions(nn.Module):
         angles = _angles(positions, self.head_dim, x.device)  # (T, d_k / 2)
         cos = angles.cos().to(x.device, x.dtype)  # (T, d_k / 2)
         sin = angles.sin().to(x.device, x.dtype)  # (T, d_k / 2)
-        pairs, axis = ((2, -1), -2) if self.layout == "half" else ((-1, 2), -1)
-        a, b = x.unflatten(-1, pairs).unbind(axis)  # (..., T, d_k / 2) each
-        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=axis)
-        return turned.flatten(-2)  # (..., T, d_k)
+        half = self.layout == "half"
+        a, b = x.chunk(2, -1) if half else (x[..., 0::2], x[..., 1::2])
+        turned = a * cos - b * sin, a * sin + b * cos  # (..., T, d_k / 2) each
+        return torch.cat(turned, -1) if half else torch.stack(turned, -1).flatten(-2)
 
 
 def _angles(
