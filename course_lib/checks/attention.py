@@ -62,6 +62,7 @@ def softmax_cases(draw: Draw) -> list[Case]:
         Case("scores of 10,000", (large, -1), "large", 1e-3),
         Case("rows far apart", (apart, -1), "large", 1e-3),
         Case("columns far apart", (apart.T.contiguous(), 0), "large", 1e-3),
+        Case("one far above", (tensor([[1000.0, 0.0]]), -1), "large", 1e-5),
         Case("all very small", (tensor([[-200.0, -201.0]]), -1), "large", 1e-5),
     ]
 

@@ -120,7 +120,8 @@ def _does_the_same(
     """The trials on which a mistake is wrong, if the answer does all that it does.
 
     All ordinary cases must agree. Where the mistake is wrong on fewer than two of
-    them (with large numbers only, say), all cases on which it is wrong must.
+    them (with large numbers only, say), all cases on which it is wrong must, and all
+    large numbers on which the answer is.
     """
     explained = []
     for ordinary in (True, False):
@@ -129,7 +130,8 @@ def _does_the_same(
                 continue
             theirs, wrong = _tried(mistake, trial, fault)
             agrees = same(trial.got, theirs, tolerance(trial.case))
-            if not agrees and (ordinary or wrong):
+            large = trial.case.kind == "large" and trial.fault
+            if not agrees and (ordinary or wrong or large):
                 return []
             if wrong:
                 explained.append(trial)

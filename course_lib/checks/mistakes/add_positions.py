@@ -115,3 +115,14 @@ def positions_run_on(x, encoding):
 def in_place(x, encoding):
     x += encoding[: x.shape[1]]
     return x
+
+
+@MISTAKES.add(
+    "Positions are counted from 1: token 0 gets row 1. It gets row 0, and a table as "
+    "long as the sentence is long enough.",
+    SMALL_ADD,
+    ADD_SECTION,
+    "classroom: counting from 1",
+)
+def positions_from_one(x, encoding):
+    return x + encoding[1 : x.shape[1] + 1]

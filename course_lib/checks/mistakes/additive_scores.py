@@ -134,3 +134,32 @@ def query_of_the_first_sentence(query, keys, W_q, W_k, v):
 def time_first(query, keys, W_q, W_k, v):
     hidden = torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T)
     return (hidden @ v).T
+
+
+@MISTAKES.add(
+    "The matrices are not transposed: query @ W_q. Here they are (A, Dq) and (A, Dk), "
+    "written for a vector as a column, W_q q; for vectors as rows that is "
+    "query @ W_q.T.",
+    (
+        tensor([[1.0, 2.0]]),
+        tensor([[[1.0, 0.0]]]),
+        tensor([[1.0, 1.0], [0.0, 1.0]]),
+        tensor([[1.0, 0.0], [2.0, 1.0]]),
+        tensor([1.0, 0.0]),
+    ),
+    SECTION,
+    "classroom: W q on paper, rows in code",
+)
+def matrices_not_transposed(query, keys, W_q, W_k, v):
+    return torch.tanh((query @ W_q)[:, None, :] + keys @ W_k) @ v
+
+
+@MISTAKES.add(
+    "The scores use a relu. The formula says tanh, whose values may be negative and "
+    "never exceed 1.",
+    SMALL_ADDITIVE,
+    SECTION,
+    "classroom: the usual activation of other networks",
+)
+def relu_instead_of_tanh(query, keys, W_q, W_k, v):
+    return torch.relu((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v

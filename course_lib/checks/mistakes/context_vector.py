@@ -109,3 +109,14 @@ def every_sentence_with_every_other(weights, values):
 )
 def weights_of_the_first_sentence(weights, values):
     return (weights[:1, :, None] * values).sum(dim=1)
+
+
+@MISTAKES.add(
+    "The axis of the time is still there, with size 1: (B, 1, Dv). Sum it away: "
+    "sum(dim=1), or squeeze(1) after a matrix product.",
+    SMALL_CONTEXT,
+    SECTION,
+    "classroom: bmm keeps three axes",
+)
+def time_axis_kept(weights, values):
+    return weights[:, None, :] @ values

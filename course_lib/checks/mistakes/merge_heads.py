@@ -117,3 +117,16 @@ def sentences_mixed(x):
 )
 def heads_reversed(x):
     return x.flip(1).transpose(1, 2).flatten(start_dim=2)
+
+
+@MISTAKES.add(
+    "view refuses a tensor whose axes were swapped, for its numbers do not lie in "
+    "order in memory. Use reshape or flatten, or contiguous() before view. Do not "
+    "leave the swap out.",
+    SMALL_MERGE,
+    MERGE_SECTION,
+    "https://github.com/jsbaan/transformer-from-scratch/issues/4",
+)
+def view_after_the_swap(x):
+    batch, heads, length, width = x.shape
+    return x.transpose(1, 2).view(batch, length, heads * width)

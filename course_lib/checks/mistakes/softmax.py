@@ -119,3 +119,41 @@ def divided_by_the_maximum(x, dim=-1):
 def large_scores_cut_off(x, dim=-1):
     powers = x.clamp(-80, 80).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@MISTAKES.add(
+    "The smallest score is subtracted, so that large ones still overflow. Subtract the "
+    "largest: then every exponential is at most 1.",
+    (tensor([150.0, 0.0]), -1),
+    SOFTMAX_SECTION,
+    "classroom: the safe softmax half remembered",
+    kind="large",
+)
+def smallest_subtracted(x, dim=-1):
+    powers = (x - x.amin(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@MISTAKES.add(
+    "The mean is subtracted, so that scores far above it still overflow. Subtract the "
+    "largest: then every exponential is at most 1.",
+    (tensor([2000.0, 0.0]), -1),
+    SOFTMAX_SECTION,
+    "classroom: centring taken for the safe softmax",
+    kind="large",
+)
+def mean_subtracted(x, dim=-1):
+    powers = (x - x.mean(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@MISTAKES.add(
+    "The sums have lost their axis, so they are lined up with the wrong one. Keep it: "
+    "sum(dim=dim, keepdim=True).",
+    (tensor([[2.0, 0.0], [0.0, 0.0]]), -1),
+    SOFTMAX_SECTION,
+    "classroom: works for one dimension, and for dim=0",
+)
+def keepdim_forgotten(x, dim=-1):
+    powers = (x - x.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim)
