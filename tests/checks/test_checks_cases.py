@@ -29,13 +29,17 @@ def test_h02_padded_queries_are_masked_too() -> None:
         return weights @ v, weights
 
     report = checks.masked_attention.check(rows_too)
-    assert not report.passed
-    assert "masked_attention" in str(report)
+    assert report.status == "wrong"
+    assert "should be" in report.message
 
     def turned(q, k, v, mask):
         return attention(q, k, v, ~mask.mT, -math.inf)
 
     assert not checks.masked_attention.check(turned).passed
+    padding = checks.padding_mask
+    real = padding.right_answer
+    report = padding.check(lambda n, t: real(n, t)[:, None] & real(n, t)[:, :, None])
+    assert report.diagnosis == "pairs-of-places"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
