@@ -34,9 +34,8 @@ def alignment(
         ax.plot([above[i], below[j]], [0.84, 0.16], color=colour, linewidth=1.6)
     for x, word in zip(above, upper, strict=True):
         ax.text(x, 0.9, word, ha="center", va="bottom")
-    for j, (x, word) in enumerate(zip(below, lower, strict=True)):
-        colour = ORANGE if j == marked else INK
-        ax.text(x, 0.1, word, ha="center", va="top", color=colour)
+    for x, word in zip(below, lower, strict=True):
+        ax.text(x, 0.1, word, ha="center", va="top")
     ax.set(xlim=(0, 1.02), ylim=(-0.12, 1.12))
     ax.axis("off")
 
