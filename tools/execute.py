@@ -90,7 +90,7 @@ def filled_in(text: str, content: dict[str, Any], seconds: float) -> str:
     if not found:
         return text
     stated = int(found[2])
-    if not 0.4 * stated <= seconds <= stated:
+    if not 0.6 * stated <= seconds <= stated:
         stated = 5 * math.ceil(1.25 * seconds / 5)
     line = (
         f"**Time:** {reading_minutes(content)} minutes to read and try, "
