@@ -26,7 +26,7 @@ def test_executes_twice_to_the_same_bytes(tmp_path: Path) -> None:
         "from course_lib.widgets import Ask\n\nAsk(3, 'order')",
         "for i in range(3):\n    print(i)",
         "object()",
-        top="# A page without times, which differ on a busy machine",
+        top=TIME.replace("1 seconds", "500 seconds"),
     )
     EXECUTE["execute"](path)
     first = path.read_bytes()
@@ -59,3 +59,13 @@ def test_leaves_a_notebook_that_fails_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(CellExecutionError):
         EXECUTE["execute"](path)
     assert path.read_bytes() == before
+
+
+def test_lowers_the_seconds_only_when_it_is_told_to(tmp_path: Path) -> None:
+    """A machine that is faster today must not change the file."""
+    top = TIME.replace("1 seconds", "500 seconds")
+    path = plant(tmp_path / "page.ipynb", "print(1)", top=top)
+    EXECUTE["execute"](path)
+    assert "500 seconds to run" in path.read_text(encoding="utf-8")
+    EXECUTE["execute"](path, set_time=True)
+    assert "500 seconds to run" not in path.read_text(encoding="utf-8")
