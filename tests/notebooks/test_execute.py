@@ -46,7 +46,7 @@ def test_executes_twice_to_the_same_bytes(tmp_path: Path) -> None:
 
 def test_states_minutes_and_seconds(tmp_path: Path) -> None:
     path = plant(tmp_path / "page.ipynb", "print(1)")
-    seconds = EXECUTE["execute"](path)
+    seconds = EXECUTE["execute"](path, set_time=True)
     line = nbformat.read(path, as_version=4).cells[0].source
     minutes, stated = map(int, EXECUTE["TIME"].search(line).groups())
     assert minutes == 5  # a few words, rounded up to 5
