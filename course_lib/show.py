@@ -1,6 +1,7 @@
 """What a notebook shows about the library: its own source, and that it is ready."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ OLDEST_TORCH = (2, 6)
 def source(*objects: Callable[..., Any]) -> "Markdown":
     """Return the library's own source of functions or classes, highlighted.
 
-    A Markdown fence is highlighted by the book, by Colab and by Jupyter alike.
+    A Markdown fence is highlighted by the book, by Colab and by Jupyter alike. Notes
+    to the tools that format and type the code are left out.
 
     Args:
         objects: functions, methods or classes, shown in this order.
@@ -26,7 +28,8 @@ def source(*objects: Callable[..., Any]) -> "Markdown":
     from IPython.display import Markdown
 
     parts = [inspect.cleandoc("\n" + inspect.getsource(item)) for item in objects]
-    return Markdown("```python\n" + "\n\n\n".join(parts) + "\n```")
+    text = re.sub(r"  # (fmt: skip|type: ignore\S*)", "", "\n\n\n".join(parts))
+    return Markdown(f"```python\n{text}\n```")
 
 
 def ready() -> None:
