@@ -134,7 +134,7 @@ def test_every_text_prints_on_a_korean_windows_console(name: str) -> None:
     for mistake in exercise.misconceptions:
         texts += [mistake.sentence, mistake.section]
     for text in texts:
-        text.encode("cp949")
+        assert text.encode("cp949", errors="replace").decode("cp949") == text
 
 
 def test_progress() -> None:
