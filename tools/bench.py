@@ -1,8 +1,8 @@
 """Benchmark: print ratios of speed and memory, all measured in one run.
 
     python tools/bench.py                 everything
-    python tools/bench.py speed memory    some of it: speed, memory, corpus, notebooks,
-                                          book
+    python tools/bench.py speed memory    some of it: speed, memory, corpus, checks,
+                                          notebooks, book
 
 Times are the best of several runs, taken in turn with what they are compared with, so
 that both meet the same machine. No test asserts them.
@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib import corpus
+from course_lib import checks, corpus
 from course_lib.attention import MultiHeadAttention, merge_heads, split_heads
 from course_lib.masks import causal_mask, padding_mask
 
@@ -216,6 +217,20 @@ def pairs() -> None:
     print(f"\nCorpus: {time.process_time() - before:.1f} s of CPU for {count} pairs")
 
 
+def exercises() -> None:
+    """Seconds of CPU that a check takes, for a right and for a wrong answer."""
+    seconds = []
+    for exercise in checks.EXERCISES.values():
+        for answer in (exercise.right_answer, exercise.misconceptions[0].wrong):
+            before = time.process_time()
+            exercise.check(answer)
+            seconds.append(time.process_time() - before)
+    print(
+        f"\nChecks: {statistics.median(seconds):.2f} s of CPU in the middle, "
+        f"{max(seconds):.2f} s at most, of {len(seconds)}"
+    )
+
+
 def book() -> None:
     """Seconds of CPU to build the book from nothing."""
     with tempfile.TemporaryDirectory() as folder:
@@ -241,6 +256,7 @@ def main(names: list[str]) -> None:
         "speed": speed,
         "memory": memory,
         "corpus": pairs,
+        "checks": exercises,
         "notebooks": notebooks,
         "book": book,
     }

@@ -29,9 +29,7 @@ def test_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             x = x + 1
 
-    start = time.monotonic()
     report = softmax.check(endless)
-    assert time.monotonic() - start < 5
     assert report.status == "timed_out"
     assert "loop" in report.message
     assert threading.active_count() == before
