@@ -5,7 +5,6 @@ import copy
 import pytest
 import reference
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import (
@@ -200,18 +199,32 @@ def test_promise_8_the_copy_is_a_copy_and_keeps_mode_and_dropout():
     assert (ours.to_query.weight != 0).any()
 
 
-def test_promise_8_equals_the_attention_of_a_bert_layer():
-    """BERT's arithmetic written out: (x W^T + b), heads, softmax, merge, no output."""
-    torch.manual_seed(3)
+def test_promise_8_equals_the_attention_of_a_bert():
+    """The attention of a BERT as `transformers` builds it, given its weights."""
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(
+        vocab_size=30, hidden_size=D, num_hidden_layers=1, num_attention_heads=H,
+        intermediate_size=20, initializer_range=1.0, attn_implementation="eager",
+    )  # fmt: skip
+    bert = BertModel(config).encoder.layer[0].attention.eval()
     ours = MultiHeadAttention(D, H)
-    x = torch.randn(B, T, D)
-    q, k, v = (
-        linear(x).view(B, T, H, D // H).permute(0, 2, 1, 3)
-        for linear in (ours.to_query, ours.to_key, ours.to_value)
-    )
-    context = F.scaled_dot_product_attention(q, k, v)
-    context = context.permute(0, 2, 1, 3).reshape(B, T, D)
-    torch.testing.assert_close(ours(x)[0], ours.to_output(context), atol=1e-5, rtol=0)
+    parts = {
+        ours.to_query: bert.self.query,
+        ours.to_key: bert.self.key,
+        ours.to_value: bert.self.value,
+        ours.to_output: bert.output.dense,
+    }
+    for mine, theirs in parts.items():
+        nn.init.normal_(theirs.bias)  # BERT starts them at zero: that would hide much
+        mine.load_state_dict(theirs.state_dict())
+    x, mask = torch.randn(B, T, D), padding_mask(torch.tensor([5, 3]))[:, None, None, :]
+    added = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))
+    context, want_weights = bert.self(x, attention_mask=added)
+    output, weights = ours(x, mask=mask, need_weights=True)
+    torch.testing.assert_close(output, bert.output.dense(context), atol=1e-5, rtol=0)
+    torch.testing.assert_close(weights, want_weights, atol=1e-6, rtol=0)
+    torch.testing.assert_close(ours(x, mask=mask)[0], output, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("limits", [{}, {"causal": True}, {"window": 2}])
