@@ -6,6 +6,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .language import mark as N_
+from .language import translate as _
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much one call may hold at once, and compute; 0 is no limit.
+
+    Args:
+        largest: How many numbers a new tensor may hold.
+        operations: How many numbers may be computed in all.
+        sentence: What to say when it is more.
+    """
+
+    largest: int = 0
+    operations: int = 0
+    sentence: str = ""
+
+    def exceeded(self, largest: int, operations: int) -> bool:
+        """Whether a call went beyond the limit."""
+        return 0 < self.largest < largest or 0 < self.operations < operations
+
 
 @dataclass(frozen=True)
 class Case:
@@ -17,12 +39,16 @@ class Case:
         kind: "numbers" for an ordinary call; "large" for large numbers; "gradient",
             "double", "strided" and "again" call an ordinary one in another way.
         tolerance: How far a number may be off, absolutely and relatively.
+        limit: What the call may hold and compute, if that is asked.
+        perturbed: Whether it is a copy that a property compares with the first case.
     """
 
     name: str
     arguments: tuple[Any, ...]
     kind: str = "numbers"
     tolerance: float = 1e-5
+    limit: Limit | None = None
+    perturbed: bool = False
     memo: dict[str, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # what the reference and the known mistakes did, by name
@@ -123,22 +149,25 @@ def show(value: Any) -> str:
 
 SMALL = 14  # numbers: what is smaller is written out in a message
 WAYS = {
-    "gradient": ", which require gradients",
-    "double": ", in float64",
-    "strided": ", not contiguous in memory",
-    "again": ", on a second call",
+    "gradient": N_(", which require gradients"),
+    "double": N_(", in float64"),
+    "strided": N_(", not contiguous in memory"),
+    "again": N_(", on a second call"),
 }
 
 
 def describe(case: Case, parameters: tuple[str, ...]) -> str:
     """Name a case by its arguments: small ones by their numbers."""
     words: list[str] = []
-    shapes: dict[str, str] = {}  # tensors of one shape are named together
+    shapes: dict[tuple[int, ...], str] = {}  # tensors of one shape are named together
     for name, argument in zip(parameters, case.arguments, strict=False):
         if isinstance(argument, Tensor) and case.size > SMALL:
-            shape = f"of shape {tuple(argument.shape)}"
+            shape = tuple(argument.shape)
             shapes[shape] = f"{shapes[shape]}, {name}" if shape in shapes else name
         else:
             words.append(f"{name} = {show(argument)}")
-    words = [f"{names} {shape}" for shape, names in shapes.items()] + words
-    return ", ".join(words) + WAYS.get(case.kind, "")
+    named = [
+        _("{names} of shape {shape}").format(names=names, shape=shape)
+        for shape, names in shapes.items()
+    ]
+    return ", ".join(named + words) + _(WAYS.get(case.kind, ""))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .call import Answer, Outcome, attempt
 from .cases import Case, on_cpu
 from .compare import same, tolerance
-from .run import Answer, Outcome, attempt
 
 
 @dataclass(frozen=True)

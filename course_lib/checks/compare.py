@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .call import Outcome
 from .cases import Case, show
-from .run import Outcome
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -32,8 +32,8 @@ def near(got: Any, want: Any, allowed: float) -> bool:
         return not isinstance(got, Tensor | None) and bool(got == want)
     if got.shape != want.shape or _family(got) != _family(want):
         return False
-    if not got.is_floating_point():
-        return torch.equal(got, want)
+    if not got.is_floating_point():  # any whole-number dtype is as good
+        return torch.equal(got.long(), want.long())
     return torch.allclose(
         got.double(), want.double(), rtol=allowed, atol=allowed, equal_nan=True
     )
@@ -51,6 +51,8 @@ def same(a: Outcome, b: Outcome, allowed: float) -> bool:
     """Whether two answers did the same in one call."""
     if (a.error == "") != (b.error == "") or a.changed != b.changed:
         return False
+    if a.over != b.over:
+        return False
     if len(a.results) != len(b.results) or len(a.gradients) != len(b.gradients):
         return False
     if not all(near(x, y, allowed) for x, y in zip(a.results, b.results, strict=True)):
@@ -66,15 +68,19 @@ def word(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def kind_fault(case: Case, name: str, got: Any, boolean: bool) -> str:
+def kind_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     """What is wrong with the type of a result; "" when nothing is."""
     if got is None:
         return f"{name} is None: is a `return` missing?"
     if not isinstance(got, Tensor):
         return f"{name} should be a tensor, and is of type {got.type}."
-    if boolean:
+    if want.dtype == torch.bool:
         right = got.dtype == torch.bool
         return "" if right else f"{name} should be bool, and is {word(got.dtype)}."
+    if not want.is_floating_point():
+        whole = not got.is_floating_point() and got.dtype != torch.bool
+        words = f"{name} should hold whole numbers, and holds {word(got.dtype)}."
+        return "" if whole else words
     if not got.is_floating_point():
         return (
             f"{name} should hold floating-point numbers, and holds {word(got.dtype)}."
@@ -88,7 +94,7 @@ def kind_fault(case: Case, name: str, got: Any, boolean: bool) -> str:
 
 def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     """What is wrong with one result; "" when nothing is."""
-    problem = kind_fault(case, name, got, want.dtype == torch.bool)
+    problem = kind_fault(case, name, got, want)
     if problem:
         return problem
     if got.shape != want.shape:

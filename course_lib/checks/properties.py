@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .call import Outcome
 from .cases import Case
-from .exercise import Property, Records
-from .run import Outcome
+from .verdict import Property, Records
 
 CLOSE = 1e-4
 

@@ -17,6 +17,9 @@ LOOKS: dict[Status, tuple[str, str, str]] = {
     "timed_out": ("…", "Given up", "#c07a1c"),
 }
 
+# The ladder that an answer climbs.
+RUNGS = ("shape", "small numbers", "random numbers", "properties")
+
 BOX = (
     "border:1px solid {colour};border-left-width:6px;border-radius:6px;"
     "padding:.6rem .9rem;margin:.6rem 0;max-width:44rem;color:inherit;"
@@ -46,6 +49,7 @@ class Report:
         section: The part of the course that explains it.
         printed: What the answer printed, shortened.
         convention: Whether the answer is right elsewhere, by another convention.
+        ladder: The rungs with what became of them: passed, failed, not reached.
     """
 
     exercise: str
@@ -56,6 +60,7 @@ class Report:
     section: str = ""
     printed: str = ""
     convention: bool = False
+    ladder: tuple[tuple[str, bool | None], ...] = ()
 
     @property
     def passed(self) -> bool:

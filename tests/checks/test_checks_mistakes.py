@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from course_lib import checks
+from course_lib.checks.call import Answer, attempt
 from course_lib.checks.catalogue import Misconception
 from course_lib.checks.compare import same, tolerance
-from course_lib.checks.exercise import Exercise, Property
-from course_lib.checks.exercise import _same_shapes as same_shapes
-from course_lib.checks.run import Answer, attempt, on_our_side
+from course_lib.checks.exercise import Exercise
+from course_lib.checks.faults import same_shapes
+from course_lib.checks.run import on_our_side
+from course_lib.checks.verdict import Property
 
 ROOT = Path(__file__).parents[2]
 SEEDS = (0, 1, 2)
