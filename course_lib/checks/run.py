@@ -45,7 +45,7 @@ def contents() -> Contents:
         {
             name: it
             for name, it in vars(shared).items()
-            if isinstance(shared, type) or not name.startswith("_")
+            if callable(it) and not isinstance(it, type) and name != "_"
         }
         for shared in SHARED
     ]
@@ -60,21 +60,19 @@ def put_back(before: Contents) -> tuple[str, ...]:
     for shared, old in zip(SHARED, before, strict=True):
         now = vars(shared)
         changed = [name for name, it in old.items() if now.get(name) is not it]
-        # A method of PyTorch's own is hidden by one of the same name put over it.
-        hiding = [
-            name
-            for name in now.keys() - old.keys()
-            if isinstance(shared, type) and hasattr(shared.__base__, name)
-        ]
+        hiding = []  # methods put over those that PyTorch wrote in C
+        if isinstance(shared, type):
+            new = [name for name, it in now.items() if callable(it)]
+            hiding = [
+                name
+                for name in new
+                if name not in old and hasattr(shared.__base__, name)
+            ]
         for name in hiding:
             delattr(shared, name)
         for name in changed:
             setattr(shared, name, old[name])
-        replaced += [
-            f"{shared.__name__}.{name}"
-            for name in sorted(changed + hiding)
-            if callable(old.get(name, len))
-        ]
+        replaced += [f"{shared.__name__}.{name}" for name in changed + hiding]
     return tuple(replaced)
 
 
@@ -132,15 +130,16 @@ def on_our_side() -> Iterator[None]:
         yield
 
 
-def _stop(thread: threading.Thread) -> None:
-    """Raise `TimedOut` inside a thread until it ends, for a second at most."""
+def _stop(threads: Sequence[threading.Thread], how: type[BaseException]) -> None:
+    """Raise an exception inside threads until they end, for a second at most."""
     for _ in range(20):
-        if not thread.is_alive():
-            return
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimedOut)
-        )
-        thread.join(0.05)
+        alive = [thread for thread in threads if thread.is_alive()]
+        for thread in alive:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(how)
+            )
+        if alive:
+            alive[0].join(0.05)
 
 
 def _left_behind(before: Sequence[threading.Thread]) -> list[threading.Thread]:
@@ -190,9 +189,8 @@ def run(answer: Answer, cases: Sequence[Case]) -> list[Outcome]:
         finally:
             replaced = put_back(shared)
             given_up.set()
-            _stop(thread)
+            _stop([thread], TimedOut)
             left = [each for each in _left_behind(threads) if each is not thread]
-            for each in left:
-                _stop(each)
+            _stop(left, SystemExit)  # which ends a thread without a word
     found[-1] = replace(found[-1], replaced=replaced, left=len(left))
     return found

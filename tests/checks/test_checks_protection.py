@@ -1,6 +1,9 @@
 """Whatever an answer does, a check gives a report and leaves no trace."""
 
+import builtins
+import concurrent.futures
 import contextlib
+import math
 import pickle
 import random
 import sys
@@ -402,6 +405,84 @@ def test_interrupting_a_check_stops_the_answer(
         softmax.check(endless)
     with contextlib.suppress(RuntimeError):
         assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("shared", "name"),
+    [
+        (torch, "softmax"),
+        (torch, "allclose"),
+        (torch.nn.functional, "softmax"),
+        (torch.Tensor, "softmax"),
+        (torch.Tensor, "backward"),
+        (math, "sqrt"),
+        (builtins, "sum"),
+    ],
+)
+def test_replaced_functions_are_put_back_and_said(shared: object, name: str) -> None:
+    original = getattr(shared, name)
+
+    def replacing(x, dim=-1):
+        setattr(shared, name, lambda *args, **kwargs: torch.tensor(True))
+        return x
+
+    report = softmax.check(replacing)
+    assert getattr(shared, name) is original
+    assert not report.passed
+    assert report.diagnosis == "shared-function-replaced"
+    assert f"{name}`" in report.message
+    assert softmax.check(right).passed
+
+
+@pytest.mark.parametrize("name", ["allclose", "equal"])
+def test_functions_replaced_before_the_check_do_not_change_the_verdict(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    always = lambda *args, **kwargs: True  # noqa: E731
+    monkeypatch.setattr(torch, name, always)
+    monkeypatch.setattr(torch.Tensor, name, always)
+    assert not softmax.check(lambda x, dim=-1: x).passed
+    assert not checks.causal_mask.check(lambda n: torch.ones(n, n).bool()).passed
+    assert softmax.check(right).passed
+    assert getattr(torch, name) is always, "what the learner did outside stays"
+
+
+def test_thread_left_behind_is_stopped_and_said() -> None:
+    def starting(x, dim=-1):
+        def forever():
+            while True:
+                time.sleep(0.01)
+
+        threading.Thread(target=forever).start()
+        return x.softmax(dim)
+
+    before = threading.active_count()
+    report = softmax.check(starting)
+    assert threading.active_count() == before
+    assert report.diagnosis == "thread-left-behind"
+
+
+def test_threads_that_end_are_fine() -> None:
+    def side_by_side(x, dim=-1):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return pool.submit(lambda: x.softmax(dim)).result()
+
+    assert softmax.check(side_by_side).passed
+
+
+def test_ladder() -> None:
+    def reached(answer):
+        return [passed for _, passed in softmax.check(answer).ladder]
+
+    assert reached(right) == [True] * 4
+    assert reached(lambda x, dim=-1: x[0]) == [False, None, None, None]
+    assert reached(lambda x, dim=-1: x) == [True, False, None, None]
+    assert reached(lambda x, dim=-1: x.detach().softmax(dim)) == [True] * 3 + [False]
+
+    def small_only(x, dim=-1):
+        return x.softmax(dim) if x.numel() < 40 else x.softmax(0)
+
+    assert reached(small_only) == [True, True, False, None]
 
 
 def test_session_is_recorded() -> None:
