@@ -46,7 +46,7 @@ class Outcome:
         printed: What it printed, shortened.
         listed: Whether it gave a tuple or a list.
         asked: What it asked of an argument that is a function.
-        largest: The size of its largest tensor, where that has a limit.
+        largest: How many scores it held at once, where that has a limit.
         operations: How many numbers it computed, where that has a limit.
         over: Whether it went beyond the limit.
         replaced: The functions of others that it replaced; they were put back.
@@ -134,7 +134,7 @@ def call(answer: Answer, case: Case) -> Outcome:
         return argument
 
     arguments = tuple(map(copy, case.arguments))
-    with Counter() if case.limit else contextlib.nullcontext() as work:
+    with Counter(arguments) if case.limit else contextlib.nullcontext() as work:
         returned = answer(*arguments)
     is_many = isinstance(returned, (tuple, list))
     results = tuple(returned) if is_many else (returned,)
