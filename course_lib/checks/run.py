@@ -14,6 +14,7 @@ import queue
 import random
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -132,14 +133,15 @@ def on_our_side() -> Iterator[None]:
 
 def _stop(threads: Sequence[threading.Thread], how: type[BaseException]) -> None:
     """Raise an exception inside threads until they end, for a second at most."""
-    for _ in range(20):
+    for _ in range(4):
         alive = [thread for thread in threads if thread.is_alive()]
         for thread in alive:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread.ident or 0), ctypes.py_object(how)
             )
-        if alive:
-            alive[0].join(0.05)
+        until = time.monotonic() + 0.25
+        for thread in alive:
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _left_behind(before: Sequence[threading.Thread]) -> list[threading.Thread]:

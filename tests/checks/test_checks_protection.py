@@ -447,6 +447,7 @@ def test_functions_replaced_before_the_check_do_not_change_the_verdict(
     assert getattr(torch, name) is always, "what the learner did outside stays"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_thread_left_behind_is_stopped_and_said() -> None:
     def starting(x, dim=-1):
         def forever():
