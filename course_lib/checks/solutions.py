@@ -4,8 +4,11 @@
 """
 
 import math
+from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -154,3 +157,102 @@ def multi_head_attention(
     q, k, v = (split_heads(part, num_heads) for part in project_qkv(x, W_q, W_k, W_v))
     output, _ = masked_attention(q, k, v, mask)  # (B, H, T, d)
     return merge_heads(output) @ W_o  # (B, T, D)
+
+
+def teacher_forcing(
+    target: Int[Tensor, "B T"], bos: int
+) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+    """Let the decoder read, at each place, the words before the one it is to write."""
+    first = torch.full_like(target[:, :1], bos)  # (B, 1)
+    return torch.cat([first, target[:, :-1]], dim=1), target  # (B, T), (B, T)
+
+
+def masked_loss(
+    logits: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"], pad: int
+) -> Float[Tensor, ""]:
+    """Average -log p(label) over the labels that are not padding."""
+    real = labels != pad  # (B, T)
+    return F.cross_entropy(logits[real], labels[real])  # ()
+
+
+def noam_rate(step: int, d_model: int, warmup: int) -> float:
+    """Climb evenly for `warmup` steps, then fall with the root of the step."""
+    falling = step**-0.5
+    climbing = step * warmup**-1.5
+    return float(d_model**-0.5 * min(falling, climbing))
+
+
+def greedy_decode(
+    next_logits: Callable[[list[int]], Float[Tensor, "V"]],
+    bos: int,
+    eos: int,
+    max_len: int,
+) -> list[int]:
+    """Append the most likely word until it is eos, or until there are enough."""
+    tokens: list[int] = []
+    for _ in range(max_len):
+        logits = next_logits([bos, *tokens])  # (V,)
+        tokens.append(int(logits.argmax()))
+        if tokens[-1] == eos:
+            break
+    return tokens
+
+
+def attention_flops(length: int, d_model: int, num_heads: int) -> int:
+    """Count the two matrix products of every head, a multiply-add as 2."""
+    d_k = d_model // num_heads
+    scores = 2 * length * length * d_k  # QK^T: (T, d_k) by (d_k, T)
+    mixing = 2 * length * length * d_k  # weights · V: (T, T) by (T, d_k)
+    return num_heads * (scores + mixing)
+
+
+def kv_cache_bytes(
+    layers: int,
+    kv_heads: int,
+    head_dim: int,
+    length: int,
+    batch: int,
+    bytes_per_value: int,
+) -> int:
+    """Count a key and a value for every token, in every head of every layer."""
+    tokens = batch * length
+    numbers = 2 * layers * kv_heads * head_dim * tokens  # 2: keys and values
+    return numbers * bytes_per_value
+
+
+def sliding_window_mask(length: int, window: int) -> Bool[Tensor, "length length"]:
+    """Let every row see itself and the `window - 1` tokens before it."""
+    past = torch.ones(length, length, dtype=torch.bool).tril()  # (length, length)
+    return past & ~past.tril(-window)  # (length, length)
+
+
+def blockwise_attention(
+    q: Float[Tensor, "Tq d_k"],
+    k: Float[Tensor, "Tk d_k"],
+    v: Float[Tensor, "Tk d_v"],
+    block_size: int,
+) -> Float[Tensor, "Tq d_v"]:
+    """Attend to one block of keys at a time, and correct the sums as the top grows."""
+    query = q / math.sqrt(q.shape[1])  # (Tq, d_k)
+    top = torch.full_like(q[:, :1], -math.inf)  # (Tq, 1), the largest score so far
+    total = output = torch.zeros_like(top)  # (Tq, 1); the output grows to (Tq, d_v)
+    for keys, values in zip(k.split(block_size), v.split(block_size), strict=True):
+        scores = query @ keys.T  # (Tq, block_size)
+        new_top = torch.maximum(top, scores.amax(dim=1, keepdim=True))  # (Tq, 1)
+        powers = (scores - new_top).exp()  # (Tq, block_size)
+        keep = (top - new_top).exp()  # (Tq, 1), what the old sums are worth now
+        total = keep * total + powers.sum(dim=1, keepdim=True)  # (Tq, 1)
+        output = keep * output + powers @ values  # (Tq, d_v)
+        top = new_top
+    return output / total  # (Tq, d_v)
+
+
+def linear_attention(
+    q: Float[Tensor, "T d"], k: Float[Tensor, "T d"], v: Float[Tensor, "T d_v"]
+) -> Float[Tensor, "T d_v"]:
+    """Carry two running sums, of keys and of keys times values, instead of scores."""
+    query, key = F.elu(q) + 1, F.elu(k) + 1  # (T, d)
+    pairs = key[:, :, None] * v[:, None, :]  # (T, d, d_v)
+    output = (query[:, :, None] * pairs.cumsum(dim=0)).sum(dim=1)  # (T, d_v)
+    total = (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)  # (T, 1)
+    return output / total  # (T, d_v)
