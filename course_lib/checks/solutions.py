@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
