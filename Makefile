@@ -9,7 +9,7 @@ export PYTHONUTF8 = 1
 TEST = OMP_NUM_THREADS=1 COURSE_DEVICE=cpu $(BIN)/python -X warn_default_encoding -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: help book serve lab test test-library test-notebooks test-site lint gpu \
-	notebooks measure bench clean
+	notebooks forms measure bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | expand -t 18
@@ -32,14 +32,14 @@ serve: book ## build the site and serve it on http://localhost:8000
 	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
 
 lab: .venv/installed ## open the lessons in JupyterLab
-	$(BIN)/jupyter lab chapters
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/chapters
 
 test: lint book test-library test-notebooks test-site ## run every test
 
 test-library: .venv/installed ## the library, the checks, the project
 	$(TEST) tests/library tests/checks tests/project
 
-test-notebooks: .venv/installed ## run NOTEBOOKS and compare each output
+test-notebooks: .venv/installed ## run NOTEBOOKS and compare each output; run the exercises
 	$(TEST) tests/notebooks
 	$(TEST) --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg $(NOTEBOOKS)
 
@@ -56,6 +56,9 @@ gpu: .venv/installed ## all that the owner of a GPU should check
 
 notebooks: .venv/installed ## execute NOTEBOOKS anew, byte for byte the same
 	$(BIN)/python tools/execute.py $(NOTEBOOKS)
+
+forms: .venv/installed ## generate the students' forms of the exercises
+	$(BIN)/python tools/forms.py
 
 measure: .venv/installed ## measure anew what the chapters quote (EXPERIMENTS="...")
 	$(BIN)/python -m course_lib.experiments $(EXPERIMENTS)

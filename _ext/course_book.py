@@ -192,7 +192,7 @@ def plain_buttons(buttons: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "url": quote(entries[0]["url"], safe=":/"),  # the theme forgets to
                 "icon": "fas fa-rocket",
                 "text": "Open in Colab",
-                "tooltip": "Run this chapter in Colab",
+                "tooltip": "Run this notebook in Colab",
             }
             plain.append(entries[0] | colab)
         elif label == "download-buttons":

@@ -26,8 +26,12 @@ with warnings.catch_warnings():  # the package opens its script without an encod
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-DOCUMENTS = [TOC["root"], *(entry["file"] for entry in TOC["chapters"])]
+DOCUMENTS = [
+    TOC["root"],
+    *(entry["file"] for part in TOC["parts"] for entry in part["chapters"]),
+]
 CHAPTERS = [name for name in DOCUMENTS if name.startswith("chapters/")]
+FORMS = [name for name in DOCUMENTS if name.startswith("exercises/release/")]
 TOC_PAGES = [f"{name}.html" for name in DOCUMENTS]
 MIME = "application/vnd.jupyter.widget"
 

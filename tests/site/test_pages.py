@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from site_checks import (
     CHAPTERS,
+    FORMS,
     ROOT,
     TOC_PAGES,
     broken_links,
@@ -29,6 +30,11 @@ def test_the_toc_holds_every_chapter() -> None:
     assert [name.removeprefix("chapters/") for name in CHAPTERS] == files
 
 
+def test_the_toc_holds_every_exercise() -> None:
+    files = sorted((ROOT / "exercises" / "release").glob("*/*.ipynb"))
+    assert [ROOT / f"{name}.ipynb" for name in FORMS] == files
+
+
 def test_every_page_of_the_toc_is_built_and_fresh(site: Path) -> None:
     assert [page for page in TOC_PAGES if not (site / page).exists()] == []
     assert is_fresh(site)
@@ -47,19 +53,19 @@ def test_links_and_anchors_lead_somewhere(site: Path, page: str) -> None:
     assert broken_links(site, page) == []
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_h31_colab_and_download_open_the_notebook(site: Path, chapter: str) -> None:
-    soup = read(site / f"{chapter}.html")
+@pytest.mark.parametrize("notebook", [*CHAPTERS, *FORMS])
+def test_h31_colab_and_download_open_the_notebook(site: Path, notebook: str) -> None:
+    soup = read(site / f"{notebook}.html")
     (url,) = colab_links(soup)
-    assert ROOT / colab_path(url) == source_of(chapter)
+    assert ROOT / colab_path(url) == source_of(notebook)
     (button,) = soup.select("a.btn-download-source-button")
-    download = (site / f"{chapter}.html").parent / str(button["href"])
+    download = (site / f"{notebook}.html").parent / str(button["href"])
     assert download.suffix == ".ipynb"
-    assert download.read_bytes() == source_of(chapter).read_bytes()
+    assert download.read_bytes() == source_of(notebook).read_bytes()
 
 
 def test_pages_that_are_no_notebook_offer_no_colab(site: Path, page: str) -> None:
-    if not page.startswith("chapters/"):
+    if page.removesuffix(".html") not in [*CHAPTERS, *FORMS]:
         assert colab_links(read(site / page)) == []
 
 
