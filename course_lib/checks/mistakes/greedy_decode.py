@@ -1,0 +1,324 @@
+"""Known mistakes in `greedy_decode`: each the wrong code, said and shown."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from ..catalogue import Catalogue
+from ..language import mark as N_
+from ..script import Script
+
+SECTION = "chapter 9, Greedy decoding"
+
+MISTAKES = Catalogue()
+BOS, EOS = 1, 2
+
+
+def _example(*says, max_len=4, **how):
+    """A script, bos = 1, eos = 2, and a bound."""
+    return Script(says, BOS, 6, **how), BOS, EOS, max_len
+
+
+ENDS = _example(4, EOS, 3, 5)
+IS_CUT = _example(4, 3, 5, EOS, max_len=2)
+
+
+def _best(next_logits, prefix):
+    return int(next_logits(prefix).argmax())
+
+
+def _greedy(next_logits, bos, eos, max_len, prefix=list):
+    """What is right, with a say in what the model gets: here wrong answers begin."""
+    tokens = []
+    for _ in range(max_len):
+        tokens.append(_best(next_logits, prefix([bos, *tokens])))
+        if tokens[-1] == eos:
+            break
+    return tokens
+
+
+@MISTAKES.add(
+    N_(
+        "The result begins with bos. The model reads bos, but has not written it: "
+        "leave it out."
+    ),
+    ENDS,
+    SECTION,
+    "classroom: the prefix handed back as it is",
+)
+def bos_in_the_result(next_logits, bos, eos, max_len):
+    return [bos, *_greedy(next_logits, bos, eos, max_len)]
+
+
+@MISTAKES.add(
+    N_(
+        "eos is left out. It is a word that the model has written, and it tells a "
+        "sentence that has ended from one that was cut: keep it."
+    ),
+    ENDS,
+    SECTION,
+    "https://github.com/microsoft/onnxruntime-genai/pull/1864",
+)
+def eos_left_out(next_logits, bos, eos, max_len):
+    tokens = _greedy(next_logits, bos, eos, max_len)
+    return tokens[:-1] if tokens[-1] == eos else tokens
+
+
+@MISTAKES.add(
+    N_(
+        "The last word is cut off, whether it is eos or not. Where max_len ended the "
+        "sentence, a real word is lost."
+    ),
+    IS_CUT,
+    SECTION,
+    "classroom: [1:-1] to take off bos and eos",
+)
+def last_word_cut_off(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len)[:-1]
+
+
+@MISTAKES.add(
+    N_(
+        "There is no bound: the loop waits for eos alone. A model that never says eos "
+        "keeps it going for ever. Stop after max_len words."
+    ),
+    IS_CUT,
+    SECTION,
+    "https://github.com/CyberZHG/keras-transformer/issues/3",
+)
+def no_bound(next_logits, bos, eos, max_len):
+    tokens = []
+    while eos not in tokens:
+        tokens.append(_best(next_logits, [bos, *tokens]))
+    return tokens
+
+
+@MISTAKES.add(
+    N_("The loop goes on after eos, up to max_len. Stop when eos has been written."),
+    ENDS,
+    SECTION,
+    "https://github.com/DongjunLee/transformer-tensorflow/issues/5",
+)
+def goes_on_after_eos(next_logits, bos, eos, max_len):
+    tokens = []
+    for _ in range(max_len):
+        tokens.append(_best(next_logits, [bos, *tokens]))
+    return tokens
+
+
+@MISTAKES.add(
+    N_(
+        "The result is filled up with eos to max_len words. Rows of a batch need that; "
+        "one sentence ends where it ends."
+    ),
+    ENDS,
+    SECTION,
+    "https://github.com/huggingface/transformers/issues/23175",
+)
+def filled_up_with_eos(next_logits, bos, eos, max_len):
+    tokens = _greedy(next_logits, bos, eos, max_len)
+    return tokens + [eos] * (max_len - len(tokens))
+
+
+@MISTAKES.add(
+    N_(
+        "eos is put at the end of a sentence that max_len has cut. The model has not "
+        "written it, and the result is longer than max_len."
+    ),
+    IS_CUT,
+    SECTION,
+    "classroom: 'ends with eos' taken as a duty",
+)
+def eos_put_at_the_end(next_logits, bos, eos, max_len):
+    tokens = _greedy(next_logits, bos, eos, max_len)
+    return tokens if tokens[-1] == eos else [*tokens, eos]
+
+
+@MISTAKES.add(
+    N_(
+        "bos is counted: the loop stops when prefix and bos together have max_len "
+        "words, so the result is one too short. max_len counts what the model writes; "
+        "elsewhere it may count bos as well, which is a convention."
+    ),
+    IS_CUT,
+    SECTION,
+    "https://github.com/huggingface/transformers/issues/9855",
+    convention=True,
+)
+def bos_counted(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len - 1)
+
+
+@MISTAKES.add(
+    N_(
+        "The result may be one longer than max_len: the loop compares with <=, or "
+        "counts from 0 to max_len. At most max_len words."
+    ),
+    IS_CUT,
+    SECTION,
+    "classroom: <= for <",
+)
+def one_too_many(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len + 1)
+
+
+@MISTAKES.add(
+    N_(
+        "The model is given the last word only. It has no memory of its own: give it "
+        "the whole prefix each time, bos first."
+    ),
+    _example(4, 3, EOS),
+    SECTION,
+    "classroom: the loop of an RNN, which carries a state",
+)
+def last_word_only(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len, lambda prefix: prefix[-1:])
+
+
+@MISTAKES.add(
+    N_(
+        "The prefix lacks bos. The model was trained on sentences that begin with it, "
+        "and answers another question without: bos comes first, each time."
+    ),
+    _example(4, 3, EOS),
+    SECTION,
+    "classroom: the result handed on as the prefix",
+)
+def prefix_without_bos(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len, lambda prefix: prefix[1:])
+
+
+@MISTAKES.add(
+    N_(
+        "bos is there for the first word only; afterwards the model is given the "
+        "result alone. bos comes first, each time."
+    ),
+    _example(4, 3, EOS),
+    SECTION,
+    "classroom: 'begin with bos' read as 'the first call is with bos'",
+)
+def bos_for_the_first_word_only(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len, lambda prefix: prefix[1:] or prefix)
+
+
+@MISTAKES.add(
+    N_(
+        "The prefix does not grow: the model is given bos alone again and again, and "
+        "gives the same word again and again. Append each word to the prefix."
+    ),
+    _example(4, 3, EOS),
+    SECTION,
+    "https://github.com/jumerckx/flux-seq2seq/issues/1",
+)
+def prefix_does_not_grow(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len, lambda prefix: prefix[:1])
+
+
+@MISTAKES.add(
+    N_(
+        "The prefix is turned round: new words go to its front. The model reads from "
+        "left to right, bos first and the newest word last."
+    ),
+    _example(4, 3, EOS),
+    SECTION,
+    "classroom: insert(0, …) for append",
+)
+def prefix_turned_round(next_logits, bos, eos, max_len):
+    return _greedy(next_logits, bos, eos, max_len, lambda prefix: prefix[::-1])
+
+
+@MISTAKES.add(
+    N_(
+        "The word with the smallest logit is chosen. The most likely word has the "
+        "largest one: argmax."
+    ),
+    ENDS,
+    SECTION,
+    "classroom: logits taken for a loss",
+)
+def smallest_logit(next_logits, bos, eos, max_len):
+    return _greedy(lambda prefix: -next_logits(prefix), bos, eos, max_len)
+
+
+@MISTAKES.add(
+    N_(
+        "On a tie the last of the words is chosen. It is to be the first one, as "
+        "argmax does it: a loop compares with >, not with >=."
+    ),
+    _example(4, EOS, ties=True),
+    SECTION,
+    "classroom: >= in a loop for the maximum, or the end of a sorted list",
+)
+def last_of_a_tie(next_logits, bos, eos, max_len):
+    def flipped(prefix):
+        return next_logits(prefix).flip(0)
+
+    tokens = []
+    for _ in range(max_len):
+        logits = flipped([bos, *tokens])
+        tokens.append(len(logits) - 1 - int(logits.argmax()))
+        if tokens[-1] == eos:
+            break
+    return tokens
+
+
+@MISTAKES.add(
+    N_(
+        "The search for the largest logit begins at 0: where all logits lie below 0 it "
+        "finds none, and stays at word 0. Begin with the first logit, or use argmax."
+    ),
+    _example(4, EOS, negative=True),
+    SECTION,
+    "classroom: best = 0 before a loop for the maximum",
+)
+def search_begins_at_zero(next_logits, bos, eos, max_len):
+    return _greedy(lambda prefix: next_logits(prefix).clamp(min=0), bos, eos, max_len)
+
+
+@MISTAKES.add(
+    N_(
+        "The loop stops at bos as well. Only eos ends a sentence; bos in the middle is "
+        "odd, but it is a word like any other."
+    ),
+    _example(4, BOS, 3, EOS),
+    SECTION,
+    "classroom: all special words treated alike",
+)
+def stops_at_bos(next_logits, bos, eos, max_len):
+    tokens = []
+    for _ in range(max_len):
+        tokens.append(_best(next_logits, [bos, *tokens]))
+        if tokens[-1] in (bos, eos):
+            break
+    return tokens
+
+
+@MISTAKES.add(
+    N_(
+        "Every bos is taken out of the result, also one that the model has written. "
+        "Leave out only the bos that you put in front."
+    ),
+    _example(4, BOS, 3, EOS),
+    SECTION,
+    "classroom: special words filtered out for display",
+)
+def every_bos_taken_out(next_logits, bos, eos, max_len):
+    return [t for t in _greedy(next_logits, bos, eos, max_len) if t != bos]
+
+
+@MISTAKES.add(
+    N_(
+        "The loop stops when a word comes a second time. A sentence may repeat a word; "
+        "only eos and max_len end it."
+    ),
+    _example(4, 4, EOS),
+    SECTION,
+    "classroom: a guard against endless repetition",
+)
+def stops_at_a_repetition(next_logits, bos, eos, max_len):
+    tokens = []
+    for _ in range(max_len):
+        best = _best(next_logits, [bos, *tokens])
+        if best in tokens:
+            break
+        tokens.append(best)
+        if best == eos:
+            break
+    return tokens
