@@ -5,6 +5,7 @@ course order, and `progress()` shows what passed in this session.
 """
 
 from .attention import scaled_dot_product_attention, softmax
+from .decoding import greedy_decode
 from .exercise import SESSION, Exercise
 from .heads import merge_heads, multi_head_attention, split_heads
 from .lookup import project_qkv, soft_lookup
@@ -12,6 +13,7 @@ from .masks import causal_mask, masked_attention, padding_mask
 from .positions import add_positions, shift_matrix, sinusoidal_encoding
 from .recurrent import additive_scores, context_vector
 from .report import Note, Report
+from .training import masked_loss, noam_rate, teacher_forcing
 
 EXERCISES: dict[str, Exercise] = {
     exercise.id: exercise
@@ -31,6 +33,10 @@ EXERCISES: dict[str, Exercise] = {
         split_heads,
         merge_heads,
         multi_head_attention,
+        teacher_forcing,
+        masked_loss,
+        noam_rate,
+        greedy_decode,
     )
 }
 

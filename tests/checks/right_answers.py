@@ -7,6 +7,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from right_answers_training import RIGHT_TRAINING
 from torch import Tensor, nn
 
 # chapter 1 --------------------------------------------------------------------
@@ -829,4 +830,5 @@ RIGHT = {
     "split_heads": SPLIT,
     "merge_heads": MERGE,
     "multi_head_attention": MULTI,
+    **RIGHT_TRAINING,
 }

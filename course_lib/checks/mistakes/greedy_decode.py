@@ -1,5 +1,5 @@
 """Known mistakes in `greedy_decode`: each the wrong code, said and shown."""
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated"
 
 from ..catalogue import Catalogue
 from ..language import mark as N_
