@@ -8,7 +8,9 @@ both out. Here both are run from top to bottom, and every check in them is liste
 import ast
 import inspect
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
+from nbgrader.api import Gradebook
 from test_notebooks import ONLY_MYST, OWN_PATH, SETUP, cells, tags, text
 
 from course_lib import checks
@@ -27,6 +30,7 @@ from course_lib.checks import solutions
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = ROOT / "exercises"
+MASKING = "04-masking"
 CHAPTERS = [path.stem for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
 MASTERS = sorted((EXERCISES / "source").glob("*/*.ipynb"))
 FORMS = sorted((EXERCISES / "release").glob("*/*.ipynb"))
@@ -139,12 +143,13 @@ def test_the_forms_are_those_that_nbgrader_generates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", FORMS, ids=label)
 def test_no_form_gives_a_line_of_a_solution_away(path: Path) -> None:
-    """Not one line, of any exercise, in code or in prose."""
-    secret = {
+    """Not one line, of any exercise, in code or in prose; `break` is no secret."""
+    lines = {
         squeezed(line)
         for name in checks.EXERCISES
         for line in body(inspect.getsource(getattr(solutions, name))).splitlines()
-    } - {""}
+    }
+    secret = {line for line in lines if len(line) > 11}
     assert len(secret) > 40
     shown = [squeezed(line) for c in read(path)["cells"] for line in c["source"]]
     for line in shown:
@@ -193,6 +198,22 @@ def test_the_top_says_how_many_and_how_long(path: Path) -> None:
     heading = text(read(ROOT / "chapters" / path.name)["cells"][0]).splitlines()[0]
     title = heading.split(". ", 1)[1]
     assert top.startswith(f"# Exercises {int(path.stem[:2])}: {title}\n")
+
+
+def test_the_page_lists_every_notebook_with_its_functions_and_minutes() -> None:
+    listed = re.findall(
+        r"^\d+\. \[\*\*.+?\*\*\]\((.+?)\): (.+)\. (\d+) minutes$",
+        (EXERCISES / "index.md").read_text(encoding="utf-8"),
+        flags=re.M,
+    )
+    assert listed == [
+        (
+            path.relative_to(EXERCISES).as_posix(),
+            ", ".join(f"`{name}`" for name in of_chapter(path.stem)),
+            str(sum(checks.EXERCISES[n].minutes for n in of_chapter(path.stem))),
+        )
+        for path in FORMS
+    ]
 
 
 @pytest.mark.parametrize("name", PLACED)
@@ -404,3 +425,52 @@ def test_a_wrong_solution_is_planted_in_every_chapter() -> None:
     assert {place(checks.EXERCISES[name])[0] for name in PLANTED} == {
         int(path.stem[:2]) for path in MASTERS
     }
+
+
+# Graded by nbgrader ------------------------------------------------------------------
+
+
+def test_nbgrader_gives_the_points(tmp_path: Path) -> None:
+    """An instructor's way, with a right answer, a wrong one and a blank."""
+    course = tmp_path / "course"
+    (course / "source").mkdir(parents=True)
+    shutil.copy(EXERCISES / "nbgrader_config.py", course)
+    shutil.copytree(EXERCISES / "source" / MASKING, course / "source" / MASKING)
+    nbgrader("generate_assignment", course)
+    handed_in = course / "submitted" / "mina" / MASKING / f"{MASKING}.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    notebook = read(course / "release" / MASKING / f"{MASKING}.ipynb")
+    answers = {
+        "padding_mask": "return torch.ones(len(lengths), max_len).bool()",
+        "causal_mask": "return ~torch.ones(length, length).triu(1).bool()",
+    }
+    for each in notebook["cells"]:
+        if each["id"] in answers:
+            blank, mine = "raise NotImplementedError", answers[each["id"]]
+            each["source"] = text(each).replace(blank, mine)
+    handed_in.write_text(json.dumps(notebook), encoding="utf-8")
+    nbgrader("autograde", course)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        (graded,) = book.find_submission(MASKING, "mina").notebooks
+        points = {
+            each.name: (each.auto_score, each.max_score) for each in graded.grades
+        }
+    assert points == {
+        "padding_mask-test": (0, 1),
+        "causal_mask-test": (1, 1),
+        "masked_attention-test": (0, 3),
+    }
+
+
+def nbgrader(command: str, course: Path) -> None:
+    """Call nbgrader as an instructor does: in the course, with its folder on PATH."""
+    programs = str(Path(sys.executable).parent)
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", command, MASKING],
+        cwd=course,
+        env=os.environ | {"PATH": os.pathsep.join((programs, os.environ["PATH"]))},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
