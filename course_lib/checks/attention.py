@@ -9,6 +9,7 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import (
     scaled_dot_product_attention as scaled_dot_product_attention_mistakes,
 )
@@ -22,9 +23,9 @@ from .properties import (
     slices_sum_to_one,
 )
 
-SOFTMAX_SECTION = "chapter 3, A softmax that survives large scores"
-SCALE_SECTION = "chapter 3, Why divide by √d_k?"
-STEPS_SECTION = "chapter 3, In code: all three queries at once"
+SOFTMAX_SECTION = N_("chapter 3, A softmax that survives large scores")
+SCALE_SECTION = N_("chapter 3, Why divide by √d_k?")
+STEPS_SECTION = N_("chapter 3, In code: all three queries at once")
 VASWANI = "https://arxiv.org/abs/1706.03762, section 3.2.1"
 
 # softmax ----------------------------------------------------------------------
@@ -71,7 +72,7 @@ softmax = Exercise(
     id="softmax",
     parameters=("x", "dim"),
     results=("weights",),
-    task=(
+    task=N_(
         "Turn scores into weights that sum to 1 along dim: x of any shape to the same "
         "shape, finite for entries up to ±10,000."
     ),
@@ -79,12 +80,18 @@ softmax = Exercise(
     difficulty=1,
     minutes=10,
     hints=(
-        "e to the score is positive. Divide by the sum of all of them along dim, and "
-        "they sum to 1.",
-        "e^89 does not fit into float32. Any number subtracted from all scores of a "
-        "slice cancels out; which one keeps every exponential at most 1?",
-        "top = largest entry along dim, keepdim; powers = exp(x - top); result = "
-        "powers / their sum along dim, keepdim.",
+        N_(
+            "e to the score is positive. Divide by the sum of all of them along dim, "
+            "and they sum to 1."
+        ),
+        N_(
+            "e^89 does not fit into float32. Any number subtracted from all scores of "
+            "a slice cancels out; which one keeps every exponential at most 1?"
+        ),
+        N_(
+            "top = largest entry along dim, keepdim; powers = exp(x - top); result = "
+            "powers / their sum along dim, keepdim."
+        ),
     ),
     right_answer=solutions.softmax,
     reference=softmax_reference,
@@ -166,7 +173,7 @@ scaled_dot_product_attention = Exercise(
     id="scaled_dot_product_attention",
     parameters=("q", "k", "v"),
     results=("output", "weights"),
-    task=(
+    task=N_(
         "Attend: q (..., Tq, d_k), k (..., Tk, d_k), v (..., Tk, d_v) to the tuple "
         "(output (..., Tq, d_v), weights (..., Tq, Tk))."
     ),
@@ -174,14 +181,22 @@ scaled_dot_product_attention = Exercise(
     difficulty=2,
     minutes=15,
     hints=(
-        "Four steps: score, scale, softmax, mix. Say for each what goes in and what "
-        "comes out, with shapes, before you write it.",
-        "One product gives all the scores: q @ k.transpose(-2, -1), of shape "
-        "(..., Tq, Tk). Divide by the root of the width of a key.",
-        "A row of scores belongs to one query; the softmax runs along it, dim=-1. "
-        "weights @ v mixes the values.",
-        "scores = q times k transposed / sqrt(d_k); weights = softmax(scores, last "
-        "axis); return weights times v, weights.",
+        N_(
+            "Four steps: score, scale, softmax, mix. Say for each what goes in and "
+            "what comes out, with shapes, before you write it."
+        ),
+        N_(
+            "One product gives all the scores: q @ k.transpose(-2, -1), of shape "
+            "(..., Tq, Tk). Divide by the root of the width of a key."
+        ),
+        N_(
+            "A row of scores belongs to one query; the softmax runs along it, dim=-1. "
+            "weights @ v mixes the values."
+        ),
+        N_(
+            "scores = q times k transposed / sqrt(d_k); weights = softmax(scores, last "
+            "axis); return weights times v, weights."
+        ),
     ),
     right_answer=solutions.scaled_dot_product_attention,
     reference=attention_reference,

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .call import Outcome
 from .cases import Case, show
+from .language import translate as _
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -71,25 +72,28 @@ def word(dtype: torch.dtype) -> str:
 def kind_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     """What is wrong with the type of a result; "" when nothing is."""
     if got is None:
-        return f"{name} is None: is a `return` missing?"
+        return _("{name} is None: is a `return` missing?").format(name=name)
     if not isinstance(got, Tensor):
-        return f"{name} should be a tensor, and is of type {got.type}."
-    if want.dtype == torch.bool:
-        right = got.dtype == torch.bool
-        return "" if right else f"{name} should be bool, and is {word(got.dtype)}."
-    if not want.is_floating_point():
-        whole = not got.is_floating_point() and got.dtype != torch.bool
-        words = f"{name} should hold whole numbers, and holds {word(got.dtype)}."
-        return "" if whole else words
-    if not got.is_floating_point():
-        return (
-            f"{name} should hold floating-point numbers, and holds {word(got.dtype)}."
+        return _("{name} should be a tensor, and is of type {type}.").format(
+            name=name, type=got.type
         )
-    if got.dtype in HALVES and not coarse(case):
-        return f"{name} is {word(got.dtype)}, which is too coarse: keep to float32."
-    if case.kind == "double" and got.dtype != torch.float64:
-        return f"{name} should be float64 as the inputs are, and is {word(got.dtype)}."
-    return ""
+    dtype = word(got.dtype)
+    if want.dtype == torch.bool:
+        problem = _("{name} should be bool, and is {dtype}.")
+        right = got.dtype == torch.bool
+    elif not want.is_floating_point():
+        problem = _("{name} should hold whole numbers, and holds {dtype}.")
+        right = not got.is_floating_point() and got.dtype != torch.bool
+    elif not got.is_floating_point():
+        problem = _("{name} should hold floating-point numbers, and holds {dtype}.")
+        right = False
+    elif got.dtype in HALVES and not coarse(case):
+        problem = _("{name} is {dtype}, which is too coarse: keep to float32.")
+        right = False
+    else:
+        problem = _("{name} should be float64 as the inputs are, and is {dtype}.")
+        right = case.kind != "double" or got.dtype == torch.float64
+    return "" if right else problem.format(name=name, dtype=dtype)
 
 
 def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
@@ -98,9 +102,8 @@ def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     if problem:
         return problem
     if got.shape != want.shape:
-        return (
-            f"{name} should have the shape {tuple(want.shape)}, "
-            f"and has {tuple(got.shape)}."
+        return _("{name} should have the shape {right}, and has {mine}.").format(
+            name=name, right=tuple(want.shape), mine=tuple(got.shape)
         )
     if near(got, want, tolerance(case)):
         return ""
@@ -110,7 +113,9 @@ def result_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     mine, right = show(got[index]), show(want[index])
     if mine == right:
         mine, right = f"{float(got[index]):.8g}", f"{float(want[index]):.8g}"
-    return f"{name}{where} should be {right}, and is {mine}."
+    return _("{name} should be {right}, and is {mine}.").format(
+        name=name + where, right=right, mine=mine
+    )
 
 
 def gradient_fault(result: str, name: str, x: Tensor | None, y: Tensor | None) -> str:
@@ -118,13 +123,15 @@ def gradient_fault(result: str, name: str, x: Tensor | None, y: Tensor | None) -
     if near_gradients(x, y):
         return ""
     if x is None:
-        return (
-            f"no gradient flows from {result} to {name}: something on the way leaves "
+        return _(
+            "no gradient flows from {result} to {name}: something on the way leaves "
             "the graph, such as .detach(), .item(), .data, no_grad or NumPy."
-        )
+        ).format(result=result, name=name)
     if not bool(x.isfinite().all()):
-        return f"the gradient of {result} in {name} is not finite."
-    return (
-        f"{result} has the right numbers, but not the right gradient in {name}: part "
+        return _("the gradient of {result} in {name} is not finite.").format(
+            result=result, name=name
+        )
+    return _(
+        "{result} has the right numbers, but not the right gradient in {name}: part "
         "of the computation leaves the graph."
-    )
+    ).format(result=result, name=name)

@@ -8,6 +8,7 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import merge_heads as merge_heads_mistakes
 from .mistakes import multi_head_attention as multi_head_attention_mistakes
 from .mistakes import split_heads as split_heads_mistakes
@@ -20,9 +21,9 @@ from .properties import (
     tokens_stay_apart,
 )
 
-SPLIT_SECTION = "chapter 6, Split"
-MERGE_SECTION = "chapter 6, Merge"
-MULTI_SECTION = "chapter 6, All of it"
+SPLIT_SECTION = N_("chapter 6, Split")
+MERGE_SECTION = N_("chapter 6, Merge")
+MULTI_SECTION = N_("chapter 6, All of it")
 
 # split_heads ------------------------------------------------------------------
 
@@ -65,18 +66,27 @@ split_heads = Exercise(
     id="split_heads",
     parameters=("x", "num_heads"),
     results=("heads",),
-    task="Cut tokens into heads: x (B, T, D) and num_heads to (B, H, T, D/H).",
+    task=N_("Cut tokens into heads: x (B, T, D) and num_heads to (B, H, T, D/H)."),
     section=SPLIT_SECTION,
     difficulty=2,
     minutes=8,
     hints=(
-        "A token of 8 numbers and 2 heads: the first 4 numbers go to head 0, the other "
-        "4 to head 1. Nothing moves from one token to another.",
-        "Cutting the last axis is a reshape that leaves the others alone: "
-        "(B, T, D) to (B, T, H, D/H).",
-        "Now swap the axes of time and head, 1 and 2. A swap moves numbers; a reshape "
-        "to the same shape would not.",
-        "parts = x.reshape(B, T, H, D // H); return parts with axes 1 and 2 swapped.",
+        N_(
+            "A token of 8 numbers and 2 heads: the first 4 numbers go to head 0, the "
+            "other 4 to head 1. Nothing moves from one token to another."
+        ),
+        N_(
+            "Cutting the last axis is a reshape that leaves the others alone: "
+            "(B, T, D) to (B, T, H, D/H)."
+        ),
+        N_(
+            "Now swap the axes of time and head, 1 and 2. A swap moves numbers; a "
+            "reshape to the same shape would not."
+        ),
+        N_(
+            "parts = x.reshape(B, T, H, D // H); return parts with axes 1 and 2 "
+            "swapped."
+        ),
     ),
     right_answer=solutions.split_heads,
     reference=split_reference,
@@ -125,16 +135,22 @@ merge_heads = Exercise(
     id="merge_heads",
     parameters=("x",),
     results=("merged",),
-    task="Join the heads again: x (B, H, T, d) to (B, T, H·d), undoing split_heads.",
+    task=N_(
+        "Join the heads again: x (B, H, T, d) to (B, T, H·d), undoing split_heads."
+    ),
     section=MERGE_SECTION,
     difficulty=2,
     minutes=8,
     hints=(
-        "Undo the two steps of split_heads, the last one first.",
-        "split_heads cut, then swapped. So swap head and time back, (B, T, H, d), and "
-        "only then join the last two axes.",
-        "swapped = x with axes 1 and 2 swapped; return swapped with its last two axes "
-        "flattened into one (reshape, for view refuses a swapped tensor).",
+        N_("Undo the two steps of split_heads, the last one first."),
+        N_(
+            "split_heads cut, then swapped. So swap head and time back, (B, T, H, d), "
+            "and only then join the last two axes."
+        ),
+        N_(
+            "swapped = x with axes 1 and 2 swapped; return swapped with its last two "
+            "axes flattened into one (reshape, for view refuses a swapped tensor)."
+        ),
     ),
     right_answer=solutions.merge_heads,
     reference=merge_reference,
@@ -246,7 +262,7 @@ multi_head_attention = Exercise(
     id="multi_head_attention",
     parameters=("x", "W_q", "W_k", "W_v", "W_o", "num_heads", "mask"),
     results=("output",),
-    task=(
+    task=N_(
         "Attend in several heads at once: x (B, T, D), four matrices (D, D), num_heads "
         "and an optional bool mask that broadcasts to (B, H, T, T), True = may attend, "
         "to (B, T, D)."
@@ -255,14 +271,22 @@ multi_head_attention = Exercise(
     difficulty=3,
     minutes=25,
     hints=(
-        "Five steps, four of which you have written: project, split, attend, merge, "
-        "project once more.",
-        "After the split the shapes are (B, H, T, d). masked attention takes any "
-        "leading dimensions, so that all heads are one call.",
-        "The width under the root is the one of a head, D / H. With no mask, every "
-        "token sees every token.",
-        "q, k, v = split_heads(x @ W) for the three matrices; output = masked "
-        "attention of them; return merge_heads(output) @ W_o.",
+        N_(
+            "Five steps, four of which you have written: project, split, attend, "
+            "merge, project once more."
+        ),
+        N_(
+            "After the split the shapes are (B, H, T, d). masked attention takes any "
+            "leading dimensions, so that all heads are one call."
+        ),
+        N_(
+            "The width under the root is the one of a head, D / H. With no mask, every "
+            "token sees every token."
+        ),
+        N_(
+            "q, k, v = split_heads(x @ W) for the three matrices; output = masked "
+            "attention of them; return merge_heads(output) @ W_o."
+        ),
     ),
     right_answer=solutions.multi_head_attention,
     reference=multi_reference,

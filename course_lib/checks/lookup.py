@@ -6,12 +6,13 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import project_qkv as project_qkv_mistakes
 from .mistakes import soft_lookup as soft_lookup_mistakes
 from .properties import alone_in_the_batch, keys_in_any_order, token_by_token
 
-PROJECT_SECTION = "chapter 2, One vector, three roles"
-LOOKUP_SECTION = "chapter 2, A look-up made soft"
+PROJECT_SECTION = N_("chapter 2, One vector, three roles")
+LOOKUP_SECTION = N_("chapter 2, A look-up made soft")
 
 # project_qkv ------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ project_qkv = Exercise(
     id="project_qkv",
     parameters=("x", "W_q", "W_k", "W_v"),
     results=("q", "k", "v"),
-    task=(
+    task=N_(
         "Project every token: x (B, T, D), W_q (D, d_k), W_k (D, d_k), W_v (D, d_v) "
         "to the tuple (q, k, v), each x @ W."
     ),
@@ -68,12 +69,18 @@ project_qkv = Exercise(
     difficulty=1,
     minutes=5,
     hints=(
-        "Every token plays three roles. For each role there is one matrix that turns "
-        "the token into the vector of that role.",
-        "x @ W multiplies the last axis of x with the first axis of W. The axes before "
-        "it, batch and time, are left alone.",
-        "q = x @ W_q; k and v in the same way, each from x with its own matrix. Return "
-        "the three in this order.",
+        N_(
+            "Every token plays three roles. For each role there is one matrix that "
+            "turns the token into the vector of that role."
+        ),
+        N_(
+            "x @ W multiplies the last axis of x with the first axis of W. The axes "
+            "before it, batch and time, are left alone."
+        ),
+        N_(
+            "q = x @ W_q; k and v in the same way, each from x with its own matrix. "
+            "Return the three in this order."
+        ),
     ),
     right_answer=solutions.project_qkv,
     reference=project_reference,
@@ -128,7 +135,7 @@ soft_lookup = Exercise(
     id="soft_lookup",
     parameters=("query", "keys", "values"),
     results=("mixed",),
-    task=(
+    task=N_(
         "Look a query up: query (d,), keys (n, d), values (n, d_v) to (d_v,), the "
         "values weighted by the softmax of the unscaled dot products."
     ),
@@ -136,12 +143,19 @@ soft_lookup = Exercise(
     difficulty=1,
     minutes=8,
     hints=(
-        "A dictionary compares the query with each key and gives back one value. Here "
-        "each key matches more or less, and every value comes back in that measure.",
-        "keys @ query gives all n dot products at once. The softmax over them gives n "
-        "weights that sum to 1.",
-        "scores = keys @ query; weights = softmax of scores over the keys; result = "
-        "weights @ values.",
+        N_(
+            "A dictionary compares the query with each key and gives back one value. "
+            "Here each key matches more or less, and every value comes back in that "
+            "measure."
+        ),
+        N_(
+            "keys @ query gives all n dot products at once. The softmax over them "
+            "gives n weights that sum to 1."
+        ),
+        N_(
+            "scores = keys @ query; weights = softmax of scores over the keys; result "
+            "= weights @ values."
+        ),
     ),
     right_answer=solutions.soft_lookup,
     reference=lookup_reference,

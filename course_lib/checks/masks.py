@@ -9,6 +9,7 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import causal_mask as causal_mask_mistakes
 from .mistakes import masked_attention as masked_attention_mistakes
 from .mistakes import padding_mask as padding_mask_mistakes
@@ -24,11 +25,11 @@ from .properties import (
     rows_sum_to_one,
 )
 
-PADDING_SECTION = "chapter 4, Padding"
-CAUSAL_SECTION = "chapter 4, The causal mask"
-WHERE_SECTION = "chapter 4, Before the softmax, not after"
-EMPTY_SECTION = "chapter 4, A row with nothing to see"
-CONVENTIONS_SECTION = "chapter 4, True means may attend"
+PADDING_SECTION = N_("chapter 4, Padding")
+CAUSAL_SECTION = N_("chapter 4, The causal mask")
+WHERE_SECTION = N_("chapter 4, Before the softmax, not after")
+EMPTY_SECTION = N_("chapter 4, A row with nothing to see")
+CONVENTIONS_SECTION = N_("chapter 4, True means may attend")
 
 # padding_mask -----------------------------------------------------------------
 
@@ -65,7 +66,7 @@ padding_mask = Exercise(
     id="padding_mask",
     parameters=("lengths", "max_len"),
     results=("mask",),
-    task=(
+    task=N_(
         "Mark the real tokens: lengths (B,) int64 and max_len to a bool mask "
         "(B, max_len), True at real tokens."
     ),
@@ -73,12 +74,18 @@ padding_mask = Exercise(
     difficulty=1,
     minutes=8,
     hints=(
-        "Write the numbers of the places under a sentence: 0, 1, 2, … Which of them "
-        "belong to a sentence of length 3?",
-        "A place is real when it is smaller than the length. Compare all places with "
-        "all lengths in one go: broadcasting.",
-        "places = arange(max_len) as a row; lengths as a column, lengths[:, None]; "
-        "mask = places < lengths.",
+        N_(
+            "Write the numbers of the places under a sentence: 0, 1, 2, … Which of "
+            "them belong to a sentence of length 3?"
+        ),
+        N_(
+            "A place is real when it is smaller than the length. Compare all places "
+            "with all lengths in one go: broadcasting."
+        ),
+        N_(
+            "places = arange(max_len) as a row; lengths as a column, lengths[:, None]; "
+            "mask = places < lengths."
+        ),
     ),
     right_answer=solutions.padding_mask,
     reference=padding_reference,
@@ -105,7 +112,7 @@ causal_mask = Exercise(
     id="causal_mask",
     parameters=("length",),
     results=("mask",),
-    task=(
+    task=N_(
         "Hide the future: length to a bool mask (length, length), True where the row "
         "may attend to the column."
     ),
@@ -113,12 +120,18 @@ causal_mask = Exercise(
     difficulty=1,
     minutes=5,
     hints=(
-        "Write the mask for a sentence of three words on paper. Row: who looks. "
-        "Column: at whom. How many entries of the first row are True?",
-        "Row i sees the columns 0 to i, itself included. That is the lower triangle "
-        "with the diagonal.",
-        "A square of True, of which only the lower triangle is kept: tril. Or compare "
-        "a column of positions with a row of positions.",
+        N_(
+            "Write the mask for a sentence of three words on paper. Row: who looks. "
+            "Column: at whom. How many entries of the first row are True?"
+        ),
+        N_(
+            "Row i sees the columns 0 to i, itself included. That is the lower "
+            "triangle with the diagonal."
+        ),
+        N_(
+            "A square of True, of which only the lower triangle is kept: tril. Or "
+            "compare a column of positions with a row of positions."
+        ),
     ),
     right_answer=solutions.causal_mask,
     reference=causal_reference,
@@ -229,7 +242,7 @@ masked_attention = Exercise(
     id="masked_attention",
     parameters=("q", "k", "v", "mask"),
     results=("output", "weights"),
-    task=(
+    task=N_(
         "Attend to visible keys only: q (..., Tq, d_k), k (..., Tk, d_k), "
         "v (..., Tk, d_v) and a bool mask that broadcasts to (..., Tq, Tk), True = may "
         "attend, to (output, weights). A row with nothing to attend to gives zeros in "
@@ -239,14 +252,23 @@ masked_attention = Exercise(
     difficulty=3,
     minutes=20,
     hints=(
-        "A hidden key should weigh exactly 0, and the visible ones should share the "
-        "whole 1. Which score has e^score = 0?",
-        "Fill the hidden scores with -inf before the softmax: "
-        "scores.masked_fill(~mask, -inf).",
-        "A row of nothing but -inf becomes nan. Find such rows with "
-        "mask.any(dim=-1, keepdim=True), and decide before the softmax.",
-        "scores, filled with -inf where hidden, and with 0 in empty rows; weights = "
-        "softmax; weights filled with 0 in empty rows; return weights @ v, weights.",
+        N_(
+            "A hidden key should weigh exactly 0, and the visible ones should share "
+            "the whole 1. Which score has e^score = 0?"
+        ),
+        N_(
+            "Fill the hidden scores with -inf before the softmax: "
+            "scores.masked_fill(~mask, -inf)."
+        ),
+        N_(
+            "A row of nothing but -inf becomes nan. Find such rows with "
+            "mask.any(dim=-1, keepdim=True), and decide before the softmax."
+        ),
+        N_(
+            "scores, filled with -inf where hidden, and with 0 in empty rows; weights "
+            "= softmax; weights filled with 0 in empty rows; return weights @ v, "
+            "weights."
+        ),
     ),
     right_answer=solutions.masked_attention,
     reference=masked_reference,

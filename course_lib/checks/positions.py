@@ -8,6 +8,7 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import add_positions as add_positions_mistakes
 from .mistakes import shift_matrix as shift_matrix_mistakes
 from .mistakes import sinusoidal_encoding as sinusoidal_encoding_mistakes
@@ -19,9 +20,9 @@ from .properties import (
     rotation,
 )
 
-ENCODING_SECTION = "chapter 5, Sine and cosine"
-ADD_SECTION = "chapter 5, Adding positions"
-SHIFT_SECTION = "chapter 5, A shift is a rotation"
+ENCODING_SECTION = N_("chapter 5, Sine and cosine")
+ADD_SECTION = N_("chapter 5, Adding positions")
+SHIFT_SECTION = N_("chapter 5, A shift is a rotation")
 VASWANI = "https://arxiv.org/abs/1706.03762, section 3.5"
 
 # sinusoidal_encoding ------------------------------------------------------------
@@ -52,7 +53,7 @@ sinusoidal_encoding = Exercise(
     id="sinusoidal_encoding",
     parameters=("length", "d_model"),
     results=("encoding",),
-    task=(
+    task=N_(
         "Give every position its vector: length and d_model to (length, d_model). "
         "Columns 2i and 2i + 1 are sin and cos of pos / 10000**(2i/d_model); the "
         "first row is position 0; an odd d_model drops the last cosine."
@@ -61,14 +62,23 @@ sinusoidal_encoding = Exercise(
     difficulty=2,
     minutes=15,
     hints=(
-        "Think of d_model / 2 clocks. Each has one hand, and each turns more slowly "
-        "than the one before. A hand is written as two numbers, sine and cosine.",
-        "A column of positions divided by a row of 10000**(2i/d_model) gives all the "
-        "angles, (length, number of pairs).",
-        "Start from zeros (length, d_model). Write the sines into columns 0::2 and the "
-        "cosines into columns 1::2.",
-        "With an odd width there is one odd column less than angles: take the first "
-        "d_model // 2 columns of the cosines.",
+        N_(
+            "Think of d_model / 2 clocks. Each has one hand, and each turns more "
+            "slowly than the one before. A hand is written as two numbers, sine and "
+            "cosine."
+        ),
+        N_(
+            "A column of positions divided by a row of 10000**(2i/d_model) gives all "
+            "the angles, (length, number of pairs)."
+        ),
+        N_(
+            "Start from zeros (length, d_model). Write the sines into columns 0::2 and "
+            "the cosines into columns 1::2."
+        ),
+        N_(
+            "With an odd width there is one odd column less than angles: take the "
+            "first d_model // 2 columns of the cosines."
+        ),
     ),
     right_answer=solutions.sinusoidal_encoding,
     reference=encoding_reference,
@@ -115,7 +125,7 @@ add_positions = Exercise(
     id="add_positions",
     parameters=("x", "encoding"),
     results=("placed",),
-    task=(
+    task=N_(
         "Tell tokens their places: x (B, T, D) and a table encoding (L, D), L >= T, to "
         "(B, T, D). Token t of every sentence gets row t."
     ),
@@ -123,11 +133,15 @@ add_positions = Exercise(
     difficulty=1,
     minutes=5,
     hints=(
-        "The table has a row for every position, more than the sentence needs. Which "
-        "rows does a sentence of T tokens use?",
-        "The first T rows have the shape (T, D). Broadcasting adds them to every "
-        "sentence of x (B, T, D): axes are lined up from the right.",
-        "T = length of axis 1 of x; result = x + first T rows of the table.",
+        N_(
+            "The table has a row for every position, more than the sentence needs. "
+            "Which rows does a sentence of T tokens use?"
+        ),
+        N_(
+            "The first T rows have the shape (T, D). Broadcasting adds them to every "
+            "sentence of x (B, T, D): axes are lined up from the right."
+        ),
+        N_("T = length of axis 1 of x; result = x + first T rows of the table."),
     ),
     right_answer=solutions.add_positions,
     reference=add_reference,
@@ -161,7 +175,7 @@ shift_matrix = Exercise(
     id="shift_matrix",
     parameters=("k", "d_model"),
     results=("matrix",),
-    task=(
+    task=N_(
         "Find the matrix M (d_model, d_model), d_model even, with "
         "encoding[pos + k] == M @ encoding[pos] for every pos."
     ),
@@ -169,15 +183,23 @@ shift_matrix = Exercise(
     difficulty=3,
     minutes=20,
     hints=(
-        "One pair of columns is one hand of a clock. Walking k steps turns the hand by "
-        "a fixed angle, wherever it stands.",
-        "sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - "
-        "sin a sin b. Here a is the old angle and b the turn: write both lines as a "
-        "2 x 2 matrix times (sin a, cos a).",
-        "The block of a pair is [[cos b, sin b], [-sin b, cos b]], with "
-        "b = k / 10000**(2i/d_model).",
-        "Start from zeros; for every pair i put its block at rows and columns 2i and "
-        "2i + 1.",
+        N_(
+            "One pair of columns is one hand of a clock. Walking k steps turns the "
+            "hand by a fixed angle, wherever it stands."
+        ),
+        N_(
+            "sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - "
+            "sin a sin b. Here a is the old angle and b the turn: write both lines as "
+            "a 2 x 2 matrix times (sin a, cos a)."
+        ),
+        N_(
+            "The block of a pair is [[cos b, sin b], [-sin b, cos b]], with "
+            "b = k / 10000**(2i/d_model)."
+        ),
+        N_(
+            "Start from zeros; for every pair i put its block at rows and columns 2i "
+            "and 2i + 1."
+        ),
     ),
     right_answer=solutions.shift_matrix,
     reference=shift_reference,

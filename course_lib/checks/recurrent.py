@@ -6,11 +6,12 @@ from torch import Tensor
 from . import solutions
 from .cases import Case, Draw, tensor
 from .exercise import Exercise
+from .language import mark as N_
 from .mistakes import additive_scores as additive_scores_mistakes
 from .mistakes import context_vector as context_vector_mistakes
 from .properties import alone_in_the_batch, linear_in_values, one_key_one_score
 
-SECTION = "chapter 1, Attention in an RNN: a weighted sum"
+SECTION = N_("chapter 1, Attention in an RNN: a weighted sum")
 BAHDANAU = "https://arxiv.org/abs/1409.0473"
 
 # additive_scores --------------------------------------------------------------
@@ -59,7 +60,7 @@ additive_scores = Exercise(
     id="additive_scores",
     parameters=("query", "keys", "W_q", "W_k", "v"),
     results=("scores",),
-    task=(
+    task=N_(
         "Score each key of a sentence for its query: query (B, Dq), keys (B, T, Dk), "
         "W_q (A, Dq), W_k (A, Dk), v (A,) to scores (B, T), "
         "v · tanh(W_q query + W_k key)."
@@ -68,13 +69,19 @@ additive_scores = Exercise(
     difficulty=2,
     minutes=10,
     hints=(
-        "A small network looks at one query and one key together, and gives one "
-        "number. First bring both to the same width A, then they can be added.",
-        "With one vector a row, W_q applied to every row is query @ W_q.T, of shape "
-        "(B, A). The keys become (B, T, A). To add the two, the query needs an axis "
-        "for the time: (B, 1, A).",
-        "hidden = tanh(projected query with a time axis + projected keys), (B, T, A); "
-        "scores = hidden @ v, which takes the last axis away.",
+        N_(
+            "A small network looks at one query and one key together, and gives one "
+            "number. First bring both to the same width A, then they can be added."
+        ),
+        N_(
+            "With one vector a row, W_q applied to every row is query @ W_q.T, of "
+            "shape (B, A). The keys become (B, T, A). To add the two, the query needs "
+            "an axis for the time: (B, 1, A)."
+        ),
+        N_(
+            "hidden = tanh(projected query with a time axis + projected keys), (B, T, "
+            "A); scores = hidden @ v, which takes the last axis away."
+        ),
     ),
     right_answer=solutions.additive_scores,
     reference=additive_reference,
@@ -125,7 +132,7 @@ context_vector = Exercise(
     id="context_vector",
     parameters=("weights", "values"),
     results=("context",),
-    task=(
+    task=N_(
         "Mix the values of each sentence by its weights: weights (B, T) and values "
         "(B, T, Dv) to (B, Dv). The weights are used as they are."
     ),
@@ -133,11 +140,15 @@ context_vector = Exercise(
     difficulty=1,
     minutes=5,
     hints=(
-        "Each value is a vector. Multiply it by one number, its weight, and add all "
-        "of them up: one vector is left for each sentence.",
-        "The weights need an axis of size 1 at the end, (B, T, 1), so that one weight "
-        "meets all the numbers of one value.",
-        "context = sum over the time axis of weights with that axis * values.",
+        N_(
+            "Each value is a vector. Multiply it by one number, its weight, and add "
+            "all of them up: one vector is left for each sentence."
+        ),
+        N_(
+            "The weights need an axis of size 1 at the end, (B, T, 1), so that one "
+            "weight meets all the numbers of one value."
+        ),
+        N_("context = sum over the time axis of weights with that axis * values."),
     ),
     right_answer=solutions.context_vector,
     reference=context_reference,

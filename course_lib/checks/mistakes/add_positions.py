@@ -7,8 +7,9 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-ADD_SECTION = "chapter 5, Adding positions"
+ADD_SECTION = N_("chapter 5, Adding positions")
 
 MISTAKES = Catalogue()
 SMALL_ADD = (tensor([[[1.0], [2.0]]]), tensor([[10.0], [20.0], [30.0]]))

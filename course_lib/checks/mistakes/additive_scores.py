@@ -5,9 +5,10 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
 BAHDANAU = "https://arxiv.org/abs/1409.0473"
-SECTION = "chapter 1, Attention in an RNN: a weighted sum"
+SECTION = N_("chapter 1, Attention in an RNN: a weighted sum")
 
 MISTAKES = Catalogue()
 # One query (1, 2), two keys (1, 0) and (0, 1), everything small.

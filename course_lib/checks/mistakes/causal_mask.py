@@ -6,9 +6,10 @@ import math
 import torch
 
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-CAUSAL_SECTION = "chapter 4, The causal mask"
-CONVENTIONS_SECTION = "chapter 4, True means may attend"
+CAUSAL_SECTION = N_("chapter 4, The causal mask")
+CONVENTIONS_SECTION = N_("chapter 4, True means may attend")
 
 MISTAKES = Catalogue()
 

@@ -5,8 +5,9 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-SECTION = "chapter 1, Attention in an RNN: a weighted sum"
+SECTION = N_("chapter 1, Attention in an RNN: a weighted sum")
 
 MISTAKES = Catalogue()
 SMALL_CONTEXT = (tensor([[0.75, 0.25]]), tensor([[[4.0], [8.0]]]))

@@ -8,10 +8,11 @@ from torch import Tensor
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-CONVENTIONS_SECTION = "chapter 4, True means may attend"
-EMPTY_SECTION = "chapter 4, A row with nothing to see"
-WHERE_SECTION = "chapter 4, Before the softmax, not after"
+CONVENTIONS_SECTION = N_("chapter 4, True means may attend")
+EMPTY_SECTION = N_("chapter 4, A row with nothing to see")
+WHERE_SECTION = N_("chapter 4, Before the softmax, not after")
 
 MISTAKES = Catalogue()
 # Zero scores for one query and two keys; the second key is hidden.
@@ -229,7 +230,7 @@ def hidden_values_set_to_zero(q, k, v, mask):
         tensor([[1.0], [0.0]]),
         tensor([[1, 1]], torch.bool),
     ),
-    "chapter 3, Why divide by √d_k?",
+    N_("chapter 3, Why divide by √d_k?"),
     "https://arxiv.org/abs/1706.03762, section 3.2.1",
 )
 def no_scale(q, k, v, mask):
@@ -287,7 +288,7 @@ def not_lower_than_minus_100(q, k, v, mask):
         tensor([[1.0], [0.0]]),
         tensor([[1, 1]], torch.bool),
     ),
-    "chapter 3, In code: all three queries at once",
+    N_("chapter 3, In code: all three queries at once"),
     "https://github.com/labmlai/annotated_deep_learning_paper_implementations/"
     "issues/146",
 )

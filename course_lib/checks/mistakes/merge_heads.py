@@ -3,8 +3,9 @@
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-MERGE_SECTION = "chapter 6, Merge"
+MERGE_SECTION = N_("chapter 6, Merge")
 
 MISTAKES = Catalogue()
 # Values 0 to 7 as two heads of two tokens of two numbers.

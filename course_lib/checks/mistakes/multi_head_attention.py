@@ -8,10 +8,11 @@ from torch import Tensor
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-MERGE_SECTION = "chapter 6, Merge"
-MULTI_SECTION = "chapter 6, All of it"
-SPLIT_SECTION = "chapter 6, Split"
+MERGE_SECTION = N_("chapter 6, Merge")
+MULTI_SECTION = N_("chapter 6, All of it")
+SPLIT_SECTION = N_("chapter 6, Split")
 
 MISTAKES = Catalogue()
 ONE = tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -109,7 +110,7 @@ def divided_by_head_width(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 @MISTAKES.add(
     "Query and key share one matrix. Each role has its own.",
     SMALL_SKEW,
-    "chapter 2, One vector, three roles",
+    N_("chapter 2, One vector, three roles"),
     "classroom: copied lines with W_q left in",
 )
 def one_matrix_for_query_and_key(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
@@ -120,7 +121,7 @@ def one_matrix_for_query_and_key(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 @MISTAKES.add(
     "Keys and values are exchanged: the values are compared, the keys are mixed.",
     (*SMALL_SKEW[:2], SKEW, ONE, *SMALL_SKEW[4:]),
-    "chapter 2, One vector, three roles",
+    N_("chapter 2, One vector, three roles"),
     "classroom: the three come in any order in public code",
 )
 def key_and_value_exchanged(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
@@ -257,7 +258,7 @@ def transposed_matrices(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 @MISTAKES.add(
     "The mask is not used.",
     SMALL_MASKED,
-    "chapter 4, Before the softmax, not after",
+    N_("chapter 4, Before the softmax, not after"),
     "classroom: an argument passed on and forgotten",
 )
 def mask_ignored(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
@@ -269,7 +270,7 @@ def mask_ignored(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     "The mask comes after the softmax, so hidden tokens have taken their share. Mask "
     "the scores, before the softmax.",
     SMALL_MASKED,
-    "chapter 4, Before the softmax, not after",
+    N_("chapter 4, Before the softmax, not after"),
     "https://github.com/lucidrains/memory-compressed-attention/issues/2",
 )
 def mask_after_the_softmax(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
@@ -284,7 +285,7 @@ def mask_after_the_softmax(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     "The mask is read the other way round: True is hidden. Here True means may "
     "attend; in nn.MultiheadAttention True means hidden, by another convention.",
     SMALL_MASKED,
-    "chapter 4, True means may attend",
+    N_("chapter 4, True means may attend"),
     "https://github.com/rasbt/LLMs-from-scratch/issues/1061",
     convention=True,
 )
@@ -300,7 +301,7 @@ def mask_inverted(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     "A query that sees nothing becomes a flat average over hidden tokens. Here it "
     "gets zeros, before W_o.",
     SMALL_EMPTY,
-    "chapter 4, A row with nothing to see",
+    N_("chapter 4, A row with nothing to see"),
     "https://github.com/harvardnlp/annotated-transformer/issues/37",
 )
 def flat_average_on_an_empty_row(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
@@ -315,7 +316,7 @@ def flat_average_on_an_empty_row(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     "A query that sees nothing becomes nan: the softmax over nothing is 0 / 0. Here "
     "it gets zeros, before W_o.",
     SMALL_EMPTY,
-    "chapter 4, A row with nothing to see",
+    N_("chapter 4, A row with nothing to see"),
     "https://github.com/pytorch/pytorch/issues/41508",
 )
 def nan_on_an_empty_row(x, W_q, W_k, W_v, W_o, num_heads, mask=None):

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-CONVENTIONS_SECTION = "chapter 4, True means may attend"
-PADDING_SECTION = "chapter 4, Padding"
+CONVENTIONS_SECTION = N_("chapter 4, True means may attend")
+PADDING_SECTION = N_("chapter 4, Padding")
 
 MISTAKES = Catalogue()
 ONE_OF_THREE = (tensor([1], torch.int64), 3)

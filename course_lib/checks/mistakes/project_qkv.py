@@ -7,8 +7,9 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-PROJECT_SECTION = "chapter 2, One vector, three roles"
+PROJECT_SECTION = N_("chapter 2, One vector, three roles")
 
 MISTAKES = Catalogue()
 SMALL_PROJECT = (

@@ -7,10 +7,11 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-SCALE_SECTION = "chapter 3, Why divide by √d_k?"
-SOFTMAX_SECTION = "chapter 3, A softmax that survives large scores"
-STEPS_SECTION = "chapter 3, In code: all three queries at once"
+SCALE_SECTION = N_("chapter 3, Why divide by √d_k?")
+SOFTMAX_SECTION = N_("chapter 3, A softmax that survives large scores")
+STEPS_SECTION = N_("chapter 3, In code: all three queries at once")
 VASWANI = "https://arxiv.org/abs/1706.03762, section 3.2.1"
 
 MISTAKES = Catalogue()

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-SHIFT_SECTION = "chapter 5, A shift is a rotation"
+SHIFT_SECTION = N_("chapter 5, A shift is a rotation")
 VASWANI = "https://arxiv.org/abs/1706.03762, section 3.5"
 
 MISTAKES = Catalogue()

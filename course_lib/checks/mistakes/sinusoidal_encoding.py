@@ -5,8 +5,9 @@ import torch
 from torch import Tensor
 
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-ENCODING_SECTION = "chapter 5, Sine and cosine"
+ENCODING_SECTION = N_("chapter 5, Sine and cosine")
 VASWANI = "https://arxiv.org/abs/1706.03762, section 3.5"
 
 MISTAKES = Catalogue()

@@ -7,8 +7,9 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-LOOKUP_SECTION = "chapter 2, A look-up made soft"
+LOOKUP_SECTION = N_("chapter 2, A look-up made soft")
 
 MISTAKES = Catalogue()
 # Scores 2 and 0: the weights are 0.88 and 0.12.

@@ -3,8 +3,9 @@
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-SOFTMAX_SECTION = "chapter 3, A softmax that survives large scores"
+SOFTMAX_SECTION = N_("chapter 3, A softmax that survives large scores")
 
 MISTAKES = Catalogue()
 TWO_SCORES = (tensor([2.0, 0.0]), -1)

@@ -5,8 +5,9 @@ import torch
 
 from ..cases import tensor
 from ..catalogue import Catalogue
+from ..language import mark as N_
 
-SPLIT_SECTION = "chapter 6, Split"
+SPLIT_SECTION = N_("chapter 6, Split")
 
 MISTAKES = Catalogue()
 # Two tokens of four numbers, to be cut into two heads.
