@@ -19,7 +19,7 @@ from .cases import Case, Draw, has_float64, on_cpu, place
 from .catalogue import Misconception
 from .compare import HALVES
 from .language import translate as _
-from .report import Note, Report
+from .report import Note, Report, folded
 from .run import on_our_side, run
 from .verdict import Property
 
@@ -173,9 +173,10 @@ class Exercise:
             number=number + 1, count=len(self.hints)
         )
         text = _(self.hints[number])
-        return Note(f"{head}: {text}", f"**{head}.** {text}")
+        return Note(f"{head}: {text}", folded(head, text))
 
     def solution(self) -> Note:
-        """Give a right answer, highlighted."""
+        """Give a right answer, highlighted; a notebook folds it."""
         source = inspect.getsource(self.right_answer).rstrip()
-        return Note(source, f"```python\n{source}\n```")
+        title = _("A solution: open it when you have tried")
+        return Note(source, folded(title, f"```python\n{source}\n```"))

@@ -130,3 +130,11 @@ class Note:
 
     def _repr_markdown_(self) -> str:
         return self.markdown
+
+
+def folded(title: str, markdown: str) -> str:
+    """Markdown that shows its title until a reader opens it.
+
+    A notebook that is run as a whole gives no hint and no solution away.
+    """
+    return f"<details>\n<summary>{title}</summary>\n\n{markdown}\n\n</details>"

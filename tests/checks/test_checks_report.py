@@ -116,7 +116,8 @@ def test_hints_come_one_at_a_time(name: str) -> None:
     given = [exercise.hint() for _ in range(count + 1)]
     for number, note in enumerate(given[:-1]):
         assert str(note) == f"Hint {number + 1} of {count}: {exercise.hints[number]}"
-        assert note._repr_markdown_().startswith(f"**Hint {number + 1} of {count}.**")
+        title = f"<summary>Hint {number + 1} of {count}</summary>"
+        assert note._repr_markdown_().startswith(f"<details>\n{title}\n\n")
     assert str(given[-1]) == str(given[-2]), "the last hint stays"
     exercise._shown.clear()
 
@@ -125,7 +126,9 @@ def test_hints_come_one_at_a_time(name: str) -> None:
 def test_solution_is_shown_from_the_source(name: str) -> None:
     note = checks.EXERCISES[name].solution()
     assert str(note).startswith(f"def {name}(")
-    assert note._repr_markdown_() == f"```python\n{note}\n```"
+    markdown = note._repr_markdown_()
+    assert re.match(r"<details>\n<summary>.+</summary>\n\n```", markdown), "it is folded"
+    assert markdown.endswith(f"```python\n{note}\n```\n\n</details>")
     assert len(str(note).splitlines()) <= 25
 
 
