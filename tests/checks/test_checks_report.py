@@ -127,7 +127,7 @@ def test_solution_is_shown_from_the_source(name: str) -> None:
     note = checks.EXERCISES[name].solution()
     assert str(note).startswith(f"def {name}(")
     markdown = note._repr_markdown_()
-    assert re.match(r"<details>\n<summary>.+</summary>\n\n```", markdown), "it is folded"
+    assert re.match(r"<details>\n<summary>.+</summary>\n\n```", markdown), "folded"
     assert markdown.endswith(f"```python\n{note}\n```\n\n</details>")
     assert len(str(note).splitlines()) <= 25
 
