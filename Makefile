@@ -6,10 +6,10 @@ NOTEBOOKS ?= $(wildcard chapters/*.ipynb)
 WORKERS ?= 2
 export PYTHONUTF8 = 1
 # One test file or notebook a worker: more threads would only wait for each other.
-TEST = OMP_NUM_THREADS=1 COURSE_DEVICE=cpu $(BIN)/python -X warn_default_encoding -m pytest -n $(WORKERS) --dist loadfile
+TEST = OMP_NUM_THREADS=1 COURSE_DEVICE=cpu COURSE_LANG=en $(BIN)/python -X warn_default_encoding -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: help book serve lab test test-library test-notebooks test-site lint gpu \
-	notebooks forms measure bench clean
+	notebooks forms messages measure bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | expand -t 18
@@ -59,6 +59,13 @@ notebooks: .venv/installed ## execute NOTEBOOKS anew, byte for byte the same
 
 forms: .venv/installed ## generate the students' forms of the exercises
 	$(BIN)/python tools/forms.py
+
+# A new or changed message comes out empty or fuzzy in the .po: translate it, run again.
+messages: .venv/installed ## bring the translations of the checks up to date
+	@mkdir -p _build
+	$(BIN)/pybabel -q extract -k add:1 --add-location=file --sort-by-file --no-wrap -o _build/checks.pot course_lib/checks
+	$(BIN)/pybabel -q update -D checks -d course_lib/locale -i _build/checks.pot --no-wrap --ignore-obsolete --previous --ignore-pot-creation-date
+	$(BIN)/pybabel -q compile -D checks -d course_lib/locale
 
 measure: .venv/installed ## measure anew what the chapters quote (EXPERIMENTS="...")
 	$(BIN)/python -m course_lib.experiments $(EXPERIMENTS)

@@ -48,6 +48,7 @@ def execute(path: Path, set_time: bool = False) -> float:
         resources={"metadata": {"path": str(path.parent)}},
     )
     os.environ["COURSE_DEVICE"] = "cpu"
+    os.environ["COURSE_LANG"] = "en"
     start = time.perf_counter()
     client.execute()
     seconds = time.perf_counter() - start
