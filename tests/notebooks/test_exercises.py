@@ -282,12 +282,12 @@ def test_each_exercise_has_check_hint_and_solution(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["hint", "solution"])
 @pytest.mark.parametrize("name", PLACED)
-def test_hint_and_solution_are_folded(name: str, kind: str) -> None:
-    """In JupyterLab what the cell says, in Colab its code, in the book all of it."""
+def test_the_calls_for_hint_and_solution_are_folded(name: str, kind: str) -> None:
+    """In JupyterLab, in Colab and in the book."""
     for folder in ("source", "release"):
         folded = cell(name, kind, folder)
         settings = folded["metadata"]
-        assert settings["jupyter"] == {"outputs_hidden": True, "source_hidden": True}
+        assert settings["jupyter"] == {"source_hidden": True}
         assert settings["cellView"] == "form" and "# @title" in text(folded)
         assert tags(folded) == ["hide-input"]
         assert settings["mystnb"]["code_prompt_show"].startswith("How to ")
@@ -392,6 +392,10 @@ def test_a_form_runs_to_its_end_and_says_what_is_not_attempted(
         if each.id.endswith("-check"):
             (output,) = each.outputs
             assert "not attempted yet" in output.data["text/plain"].lower()
+        if each.id.endswith(("-hint", "-solution")):
+            (output,) = each.outputs
+            shown = output.data["text/markdown"]
+            assert re.fullmatch(r"<details>\n<summary>.+</details>", shown, flags=re.S)
     assert list(tmp_path.iterdir()) == []
 
 
