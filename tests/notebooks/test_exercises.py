@@ -1,16 +1,13 @@
-"""The exercises as notebooks: masters that pass, and forms that give nothing away.
+"""The exercises as notebooks: complete, right, and giving nothing away.
 
 A master in `exercises/source` holds each task with its solution and its hidden tests.
 Its form in `exercises/release` is what learners get: nbgrader's generator has taken
-both out. Here both are run from top to bottom, and every check in them is listened to.
+both out.
 """
 
 import ast
 import inspect
-import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,71 +16,24 @@ from typing import Any
 import nbformat
 import pytest
 import torch
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
-from nbformat.v4 import new_code_cell
-from nbgrader.api import Gradebook
+from exercise_files import (
+    BOTH,
+    CHAPTERS,
+    EXERCISES,
+    FORMS,
+    MASTERS,
+    PLACED,
+    ROOT,
+    cell,
+    label,
+    of_chapter,
+    place,
+    read,
+)
 from test_notebooks import ONLY_MYST, OWN_PATH, SETUP, cells, tags, text
 
 from course_lib import checks
 from course_lib.checks import solutions
-
-ROOT = Path(__file__).parents[2]
-EXERCISES = ROOT / "exercises"
-MASKING = "04-masking"
-CHAPTERS = [path.stem for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
-MASTERS = sorted((EXERCISES / "source").glob("*/*.ipynb"))
-FORMS = sorted((EXERCISES / "release").glob("*/*.ipynb"))
-BOTH = [*MASTERS, *FORMS]
-
-# The first cell of a copy that is run: it notes what every check finds.
-LISTEN = """
-from course_lib.checks.exercise import Exercise
-
-found = []
-original = Exercise.check
-
-
-def noted(self, answer, *rest, **named):
-    report = original(self, answer, *rest, **named)
-    found.append((self.id, named.get("seed"), report.status))
-    return report
-
-
-Exercise.check = noted
-"""
-
-
-def place(exercise: checks.Exercise) -> tuple[int, str]:
-    """The chapter and the section that an exercise belongs to."""
-    chapter, section = re.fullmatch(r"chapter (\d+), (.+)", exercise.section).groups()
-    return int(chapter), section
-
-
-def of_chapter(stem: str) -> list[str]:
-    """The exercises of a chapter, in course order."""
-    number = int(stem[:2])
-    return [name for name, e in checks.EXERCISES.items() if place(e)[0] == number]
-
-
-PLACED = [name for stem in CHAPTERS for name in of_chapter(stem)]
-
-
-def label(path: Path) -> str:
-    return f"{path.parts[-3]}/{path.stem}"
-
-
-def read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def cell(name: str, kind: str, folder: str = "source") -> dict[str, Any]:
-    """One cell of an exercise: its task, stub, check, hint, solution or test."""
-    number = place(checks.EXERCISES[name])[0]
-    (path,) = (EXERCISES / folder).glob(f"{number:02d}-*/*.ipynb")
-    wanted = name if kind == "stub" else f"{name}-{kind}"
-    (found,) = (each for each in read(path)["cells"] if each["id"] == wanted)
-    return found
 
 
 def body(source: str) -> str:
@@ -141,19 +91,28 @@ def test_the_forms_are_those_that_nbgrader_generates(tmp_path: Path) -> None:
     assert sorted(EXERCISES.rglob("*")) == before, "a gradebook or a log was left"
 
 
+def formulas(source: str) -> set[str]:
+    """What a function assigns and returns."""
+    return {
+        ast.unparse(node.value)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign | ast.Return) and node.value
+    }
+
+
 @pytest.mark.parametrize("path", FORMS, ids=label)
 def test_no_form_gives_a_line_of_a_solution_away(path: Path) -> None:
-    """Not one line, of any exercise, in code or in prose; `break` is no secret."""
-    lines = {
-        squeezed(line)
-        for name in checks.EXERCISES
-        for line in body(inspect.getsource(getattr(solutions, name))).splitlines()
-    }
-    secret = {line for line in lines if len(line) > 11}
-    assert len(secret) > 40
+    """No line and no formula, of any exercise, in code or in prose."""
+    secret = set()
+    for name in checks.EXERCISES:
+        source = inspect.getsource(getattr(solutions, name))
+        secret |= {squeezed(line) for line in body(source).splitlines()}
+        secret |= {squeezed(formula) for formula in formulas(source)}
+    secret = {each for each in secret if len(each) > 11}  # `break` is no secret
+    assert len(secret) > 80
     shown = [squeezed(line) for c in read(path)["cells"] for line in c["source"]]
     for line in shown:
-        assert not any(each in line for each in secret), line
+        assert not [each for each in secret if each in line], line
     whole = "".join("".join(c["source"]) for c in read(path)["cells"])
     for mark in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "raise_for"):
         assert mark not in whole
@@ -230,7 +189,7 @@ def test_a_task_says_where_it_belongs(name: str) -> None:
 @pytest.mark.parametrize("name", PLACED)
 def test_the_example_on_paper_is_right(name: str) -> None:
     """What a task gives as input and result, the solution gives too."""
-    exercise = checks.EXERCISES[name]
+    exercise, solution = checks.EXERCISES[name], getattr(solutions, name)
     blocks = re.findall(
         r"^```python\n(.*?)^```", text(cell(name, "task")), flags=re.M | re.S
     )
@@ -238,23 +197,26 @@ def test_the_example_on_paper_is_right(name: str) -> None:
     for block in blocks:
         written: dict[str, Any] = {}
         exec(block, written)
-        given = {k: tensor(v) for k, v in written.items() if k in exercise.parameters}
-        answer = exercise.right_answer(**given)
+        given = {
+            each: as_tensor(written[each], "Int" in str(parameter.annotation))
+            for each, parameter in inspect.signature(solution).parameters.items()
+            if each in written
+        }
+        answer = solution(**given)
         results = answer if isinstance(answer, tuple) else (answer,)
         for result, right in zip(exercise.results, results, strict=True):
-            mine = tensor(written[result])
+            mine = as_tensor(written[result], whole=False)
             assert mine.shape == right.shape, result
             same = torch.allclose(mine.double(), right.double(), rtol=0, atol=0.0051)
             assert same, f"{result}: {right}"
 
 
-def tensor(written: Any) -> Any:
-    """A list as a tensor: whole numbers are floats here, lengths are not."""
+def as_tensor(written: Any, whole: bool) -> Any:
+    """A list as a tensor: of floats, though it is written with whole numbers."""
     if not isinstance(written, list):
         return written
     found = torch.tensor(written)
-    lengths = found.dim() == 1 and written == [2, 0, 3]
-    return found if found.dtype == torch.bool or lengths else found.float()
+    return found if whole or found.dtype == torch.bool else found.float()
 
 
 @pytest.mark.parametrize("name", PLACED)
@@ -336,145 +298,3 @@ def test_the_hidden_test_checks_twice_and_raises(name: str) -> None:
         f"    checks.{name}.check({name}, seed=seed).raise_for_failure()\n"
         "### END HIDDEN TESTS"
     )
-
-
-# From top to bottom ------------------------------------------------------------------
-
-
-def run(notebook: dict[str, Any], where: Path) -> nbformat.NotebookNode:
-    """Run a copy of a notebook in an empty folder; its last cell gives `found`."""
-    played = nbformat.reads(json.dumps(notebook), as_version=4)
-    played.cells.insert(0, new_code_cell(LISTEN))
-    played.cells.append(new_code_cell("found"))
-    client = NotebookClient(
-        played,
-        timeout=300,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(where)}},
-    )
-    client.execute()
-    return played
-
-
-def heard(played: nbformat.NotebookNode) -> list[tuple[str, int | None, str]]:
-    return ast.literal_eval(played.cells[-1].outputs[0].data["text/plain"])
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No progress of anyone is touched, and the checks speak English."""
-    monkeypatch.setenv("COURSE_PROGRESS", "off")
-    monkeypatch.setenv("COURSE_LANG", "en")
-    monkeypatch.setenv("COURSE_DEVICE", "cpu")
-
-
-@pytest.mark.parametrize("path", MASTERS, ids=label)
-def test_a_master_passes_everything(path: Path, tmp_path: Path) -> None:
-    played = run(read(path), tmp_path)
-    names = of_chapter(path.stem)
-    wanted = [(n, seed, "passed") for n in names for seed in (None, 1, 2)]
-    assert heard(played) == wanted
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("path", FORMS, ids=label)
-def test_a_form_runs_to_its_end_and_says_what_is_not_attempted(
-    path: Path, tmp_path: Path
-) -> None:
-    played = run(read(path), tmp_path)
-    names = of_chapter(path.stem)
-    assert heard(played) == [(name, None, "not_attempted") for name in names]
-    for each in played.cells:
-        for output in each.get("outputs", []):
-            assert output.output_type != "error"
-            assert output.get("name") != "stderr", output.text
-            assert "Traceback" not in json.dumps(output)
-        if each.id.endswith("-check"):
-            (output,) = each.outputs
-            assert "not attempted yet" in output.data["text/plain"].lower()
-        if each.id.endswith(("-hint", "-solution")):
-            (output,) = each.outputs
-            shown = output.data["text/markdown"]
-            assert re.fullmatch(r"<details>\n<summary>.+</details>", shown, flags=re.S)
-    assert list(tmp_path.iterdir()) == []
-
-
-# Wrong answers, one for each chapter: what is replaced in a solution, and by what.
-PLANTED = {
-    "additive_scores": ("torch.tanh(", "torch.sigmoid("),
-    "soft_lookup": ("softmax(dim=0)", "sigmoid()"),
-    "scaled_dot_product_attention": ("math.sqrt(q.shape[-1])", "q.shape[-1]"),
-    "causal_mask": (".tril()", ".tril(1)"),
-    "add_positions": ("encoding[: x.shape[1]]", "encoding[x.shape[1] - 1]"),
-    "merge_heads": ("x.transpose(1, 2)", "x"),
-}
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_wrong_solution_in_a_master_stops_the_run(name: str, tmp_path: Path) -> None:
-    """Without this, a master whose hidden tests test nothing would look the same."""
-    number = place(checks.EXERCISES[name])[0]
-    (path,) = (EXERCISES / "source").glob(f"{number:02d}-*/*.ipynb")
-    notebook = read(path)
-    (stub,) = (each for each in notebook["cells"] if each["id"] == name)
-    right, wrong = PLANTED[name]
-    assert text(stub).count(right) == 1
-    stub["source"] = text(stub).replace(right, wrong)
-    with pytest.raises(CellExecutionError, match="AssertionError") as stopped:
-        run(notebook, tmp_path)
-    assert f"checks.{name}.check({name}, seed=seed)" in str(stopped.value)
-
-
-def test_a_wrong_solution_is_planted_in_every_chapter() -> None:
-    assert {place(checks.EXERCISES[name])[0] for name in PLANTED} == {
-        int(path.stem[:2]) for path in MASTERS
-    }
-
-
-# Graded by nbgrader ------------------------------------------------------------------
-
-
-def test_nbgrader_gives_the_points(tmp_path: Path) -> None:
-    """An instructor's way, with a right answer, a wrong one and a blank."""
-    course = tmp_path / "course"
-    (course / "source").mkdir(parents=True)
-    shutil.copy(EXERCISES / "nbgrader_config.py", course)
-    shutil.copytree(EXERCISES / "source" / MASKING, course / "source" / MASKING)
-    nbgrader("generate_assignment", course)
-    handed_in = course / "submitted" / "mina" / MASKING / f"{MASKING}.ipynb"
-    handed_in.parent.mkdir(parents=True)
-    notebook = read(course / "release" / MASKING / f"{MASKING}.ipynb")
-    answers = {
-        "padding_mask": "return torch.ones(len(lengths), max_len).bool()",
-        "causal_mask": "return ~torch.ones(length, length).triu(1).bool()",
-    }
-    for each in notebook["cells"]:
-        if each["id"] in answers:
-            blank, mine = "raise NotImplementedError", answers[each["id"]]
-            each["source"] = text(each).replace(blank, mine)
-    handed_in.write_text(json.dumps(notebook), encoding="utf-8")
-    nbgrader("autograde", course)
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
-        (graded,) = book.find_submission(MASKING, "mina").notebooks
-        points = {
-            each.name: (each.auto_score, each.max_score) for each in graded.grades
-        }
-    assert points == {
-        "padding_mask-test": (0, 1),
-        "causal_mask-test": (1, 1),
-        "masked_attention-test": (0, 3),
-    }
-
-
-def nbgrader(command: str, course: Path) -> None:
-    """Call nbgrader as an instructor does: in the course, with its folder on PATH."""
-    programs = str(Path(sys.executable).parent)
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", command, MASKING],
-        cwd=course,
-        env=os.environ | {"PATH": os.pathsep.join((programs, os.environ["PATH"]))},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
