@@ -16,6 +16,7 @@ LANGUAGES = ("en", "ko")
 class _Spoken:
     """The translations in use; those of `COURSE_LANG` when the first is needed."""
 
+    language = ""
     now: gettext.NullTranslations | None = None
 
 
@@ -31,15 +32,22 @@ def set_language(language: str) -> None:
     if language not in LANGUAGES:
         known = " or ".join(map(repr, LANGUAGES))
         raise ValueError(f"the checks speak {known}, not {language!r}")
+    _Spoken.language = language
     _Spoken.now = gettext.translation("checks", LOCALE, [language], fallback=True)
+
+
+def spoken() -> str:
+    """Give the language in use: "en" or "ko"."""
+    if _Spoken.now is None:
+        asked = os.environ.get("COURSE_LANG", "en")[:2].lower()
+        set_language(asked if asked in LANGUAGES else "en")
+    return _Spoken.language
 
 
 def translate(message: str) -> str:
     """Give a message in the chosen language; English where it has none."""
-    if _Spoken.now is None:
-        asked = os.environ.get("COURSE_LANG", "en")[:2].lower()
-        set_language(asked if asked in LANGUAGES else "en")
-        assert _Spoken.now is not None
+    spoken()
+    assert _Spoken.now is not None
     return _Spoken.now.gettext(message) if message else ""
 
 

@@ -1,14 +1,14 @@
-import { freshId, html, keepKeys, language, rich } from "./parts.js";
+import { freshId, html, keepKeys, language, rich, solve } from "./parts.js";
 
 // Questions: a prediction is noted, not judged; a check answers every choice.
 const TEXT = {
   en: {
     predict: "Predict first", check: "Question", right: "Right.", wrong: "Not quite.",
-    noted: "Noted.", compare: "Now compare with the result below.",
+    noted: "Noted.", compare: "Now compare with the result below.", solved: "solved",
   },
   ko: {
     predict: "먼저 예측해 보세요", check: "질문", right: "맞았습니다.", wrong: "아쉽습니다.",
-    noted: "기록했습니다.", compare: "이제 아래 결과와 비교해 보세요.",
+    noted: "기록했습니다.", compare: "이제 아래 결과와 비교해 보세요.", solved: "해결함",
   },
 };
 
@@ -22,8 +22,9 @@ function reveal(el) {
   }
 }
 
-function ask({ kind, right, ...languages }, label, t, onPredict) {
-  const lang = language();
+function ask({ id: name, kind, right, ...languages }, label, model, el) {
+  const lang = language(model);
+  const t = TEXT[lang];
   const { text, choices } = languages[lang];
   const answer = html("p", { class: "ask-answer", role: "status" });
   const buttons = choices.map(([choice, why], i) => {
@@ -39,24 +40,32 @@ function ask({ kind, right, ...languages }, label, t, onPredict) {
       }
       answer.dataset.state = state;
       answer.replaceChildren(html("strong", {}, t[state]), " ", ...rich(why ?? t.compare));
-      if (state === "noted") onPredict();
+      if (state === "noted") reveal(el);
+      if (state === "right") solve(model, name);
     });
     return button;
   });
   const id = freshId("ask");
-  return keepKeys(html("section", { class: `ask ask-${kind}`, role: "group", "aria-labelledby": id, lang },
-    html("p", { class: "ask-kind" }, label),
+  const done = html("span");
+  const node = keepKeys(html("section", { class: `course ask ask-${kind}`, role: "group", "aria-labelledby": id, lang },
+    html("p", { class: "ask-kind" }, label, done),
     html("p", { class: "ask-text", id }, ...rich(text)),
     html("div", { class: "ask-choices" }, ...buttons), answer));
+  return { node, show(solved) { done.textContent = solved.includes(name) ? ` ✓ ${t.solved}` : ""; } };
 }
 
 function render({ model, el }) {
-  const t = TEXT[language()];
+  const t = TEXT[language(model)];
   const questions = model.get("questions");
-  questions.forEach((question, i) => {
+  const items = questions.map((question, i) => {
     const number = question.kind === "check" && questions.length > 1 ? ` ${i + 1}` : "";
-    el.append(ask(question, t[question.kind] + number, t, () => reveal(el)));
+    return ask(question, t[question.kind] + number, model, el);
   });
+  const show = () => { for (const item of items) item.show(model.get("solved")); };
+  el.append(...items.map((item) => item.node));
+  model.on("change:solved", show);
+  show();
+  return () => model.off("change:solved", show);
 }
 
 export default { render };

@@ -1,7 +1,8 @@
 // Small helpers that all widgets share.
 
-// The language of the page: "en", or "ko" on a Korean page.
-export const language = () => (document.documentElement.lang.startsWith("ko") ? "ko" : "en");
+// The language of the widget if it was given one, else that of the page: "en" or "ko".
+export const language = (model) =>
+  (model.get("lang") || document.documentElement.lang).startsWith("ko") ? "ko" : "en";
 
 const NAMESPACE = { html: "http://www.w3.org/1999/xhtml", svg: "http://www.w3.org/2000/svg" };
 
@@ -42,3 +43,11 @@ const page = Math.random().toString(36).slice(2, 8); // each widget loads its ow
 
 // A name for `id` and `for` that no other widget on the page uses.
 export const freshId = (word) => `${word}-${page}-${(counter += 1)}`;
+
+// Note that a task or a question is solved: Python and the page hear of it, once.
+export function solve(model, id) {
+  const solved = model.get("solved");
+  if (solved.includes(id)) return;
+  model.set("solved", [...solved, id]);
+  model.save_changes();
+}

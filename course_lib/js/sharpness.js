@@ -1,70 +1,34 @@
 import { entropy, jacobianNorm, mean, slopes, softmax } from "./arithmetic.js";
-import { freshId, html, keepKeys, language, rich, svg } from "./parts.js";
+import { bar, checkbox, fixed, ordering, slider } from "./controls.js";
+import { button, explorer } from "./frame.js";
+import { html, rich, svg } from "./parts.js";
 
 const TEXT = {
   en: {
     name: "Explorer: how sharp is the softmax?",
     width: "Width d_k", temperature: "Temperature T", scale: "Divide the scores by √d_k",
-    another: "Another query", reset: "Reset", divisor: "The scores are divided by",
+    another: "Another query", divisor: "The scores are divided by",
     one: "One query, eight keys", key: "Key", score: "Score", weight: "Weight", slope: "Slope",
     entropy: "Entropy", norm: "Jacobian norm", largest: "Largest weight", of: "of",
     many: (queries, keys) => `${queries} queries, ${keys} keys each: means at every width`,
     silent: "Silent rows (norm below 0.01)", chart: "Entropy, Jacobian norm and share of silent rows against the width d_k. The table below has the numbers.",
     axis: "each as a share of the most it can be", numbers: "The curves as a table",
-    tasks: "Two tasks", check: "Check my settings", right: "Right.", wrong: "Not yet.",
-    misconception: "Misconception",
     said: (d, t, h, j, w) => `Width ${d}, temperature ${t}: entropy ${h}, Jacobian norm ${j}, largest weight ${w}.`,
-    first: {
-      ask: "Switch the division off and set d_k to 256. Which temperature makes the weights what √d_k would have made them?",
-      off: "First switch “Divide the scores by √d_k” off. Here the temperature does its work.",
-      width: "First set d_k to 256.",
-      right: "T = 16 = √256. Dividing by √d_k is a temperature that grows with the width.",
-      root: ["divide by d_k, not by its root", "256 is the variance of a score. Its spread, the standard deviation, is the root of that. Look at the entropy: the weights are almost even now."],
-      direction: ["a lower temperature is gentler", "It is the other way round: T divides the scores, so a T below 1 makes them larger and the weights sharper."],
-      same: "T = 1 changes nothing. The scores have a standard deviation of about 16. Which number brings it back to 1?",
-      sharp: "Too sharp: the entropy is lower than it is with √d_k. Go up.",
-      flat: "Too even: the entropy is higher than it is with √d_k. Go down.",
-    },
-    second: {
-      ask: "Switch the division off and set T to 4. At which d_k does the gradient get through best (orange curve)?",
-      off: "First switch the division off and set T to 4.",
-      right: (v) => `${v} on average; the top is broad, so its neighbours count too. Much narrower, and 64 keys share the weight so evenly that each moves little. Much wider, and the winner takes all.`,
-      falls: ["the gradient only ever falls", "It first rises. When 64 keys weigh almost the same, no single score matters much. Follow the orange curve from the left."],
-      sharp: ["sharp means steep", "A sharp softmax has made up its mind. Its weights are almost 0 or almost 1, and w(1 − w) is small at both ends."],
-      near: (v, top, wider) => `The Jacobian norm is ${v} here and ${top} at the top of the curve. Make the vectors ${wider ? "wider" : "narrower"}.`,
-    },
+    up: "earlier", down: "later",
+    steps: ["weighted sum of the values", "softmax over the keys", "scores: queries times keys", "hide what the mask forbids", "divide by √d_k"],
   },
   ko: {
     name: "탐색기: 소프트맥스는 얼마나 뾰족한가요?",
     width: "너비 d_k", temperature: "온도 T", scale: "점수를 √d_k로 나누기",
-    another: "다른 쿼리", reset: "처음으로", divisor: "점수를 나누는 수:",
+    another: "다른 쿼리", divisor: "점수를 나누는 수:",
     one: "쿼리 하나와 키 여덟 개", key: "키", score: "점수", weight: "가중치", slope: "기울기",
     entropy: "엔트로피", norm: "야코비 노름", largest: "가장 큰 가중치", of: "/",
     many: (queries, keys) => `쿼리 ${queries}개, 키 ${keys}개씩: 너비마다 구한 평균`,
     silent: "조용한 행(노름 0.01 미만)", chart: "너비 d_k에 따른 엔트로피, 야코비 노름, 조용한 행의 비율. 아래 표에 수가 있습니다.",
     axis: "각 값이 가질 수 있는 최댓값에 대한 비율", numbers: "곡선을 표로 보기",
-    tasks: "과제 두 가지", check: "내 설정 확인", right: "맞았습니다.", wrong: "아직 아닙니다.",
-    misconception: "흔한 오해",
     said: (d, t, h, j, w) => `너비 ${d}, 온도 ${t}: 엔트로피 ${h}, 야코비 노름 ${j}, 가장 큰 가중치 ${w}.`,
-    first: {
-      ask: "나누기를 끄고 d_k를 256으로 놓으세요. 온도가 얼마일 때 √d_k로 나눈 것과 같은 가중치가 되나요?",
-      off: "먼저 “점수를 √d_k로 나누기”를 끄세요. 이번에는 온도가 그 일을 합니다.",
-      width: "먼저 d_k를 256으로 놓으세요.",
-      right: "T = 16 = √256입니다. √d_k로 나누는 것은 너비와 함께 커지는 온도입니다.",
-      root: ["제곱근이 아니라 d_k로 나눈다", "256은 점수의 분산입니다. 퍼진 정도인 표준편차는 그 제곱근입니다. 엔트로피를 보면 가중치가 거의 고르게 되었습니다."],
-      direction: ["온도를 낮추면 부드러워진다", "반대입니다. T는 점수를 나누므로 1보다 작은 T는 점수를 키우고 가중치를 더 뾰족하게 만듭니다."],
-      same: "T = 1은 아무것도 바꾸지 않습니다. 표준편차가 16인 점수를 어떤 수로 나누어야 표준편차가 1이 되나요?",
-      sharp: "가중치가 지나치게 뾰족합니다. 엔트로피가 √d_k로 나눌 때보다 낮습니다. 온도를 올리세요.",
-      flat: "가중치가 지나치게 고릅니다. 엔트로피가 √d_k로 나눌 때보다 높습니다. 온도를 내리세요.",
-    },
-    second: {
-      ask: "나누기를 끄고 T를 4로 놓으세요. 기울기가 가장 잘 전해지는 d_k는 얼마인가요? (주황색 곡선)",
-      off: "먼저 나누기를 끄고 T를 4로 놓으세요.",
-      right: (v) => `평균 ${v}입니다. 꼭대기가 넓으므로 이웃한 값도 정답입니다. 훨씬 좁으면 키 64개가 가중치를 고르게 나누어 가져 조금씩만 움직이고, 훨씬 넓으면 하나가 모두 가져갑니다.`,
-      falls: ["기울기는 줄어들기만 한다", "처음에는 커집니다. 키 64개의 가중치가 거의 같을 때는 점수 하나가 큰 영향을 주지 못합니다. 주황색 곡선을 왼쪽부터 따라가 보세요."],
-      sharp: ["뾰족하면 가파르다", "뾰족한 소프트맥스는 이미 결정을 내렸습니다. 가중치가 거의 0이거나 거의 1이고, 두 곳 모두에서 w(1 − w)는 매우 작습니다."],
-      near: (v, top, wider) => `야코비 노름이 여기서는 ${v}, 곡선의 꼭대기에서는 ${top}입니다. d_k를 더 ${wider ? "키워" : "줄여"} 보세요.`,
-    },
+    up: "앞으로", down: "뒤로",
+    steps: ["밸류의 가중합", "키에 대한 소프트맥스", "점수: 쿼리와 키의 곱", "마스크가 막은 곳 가리기", "√d_k로 나누기"],
   },
 };
 
@@ -73,7 +37,6 @@ const SILENT = 0.01; // a row with a smaller Jacobian norm lets nothing through
 const MOST_NORM = 0.5; // the largest Jacobian norm: two keys with half the weight each
 const CURVES = ["entropy", "norm", "silent"];
 
-const fixed = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
 const short = (x) => (x >= 100 ? x.toFixed(0) : String(+x.toPrecision(3)));
 
 // ---- Numbers ----------------------------------------------------------------------
@@ -98,49 +61,47 @@ function measure(rows, divisor) {
   };
 }
 
-// ---- Verdicts on the tasks: [right, message, misconception] -----------------------
+// ---- Verdicts on the tasks --------------------------------------------------------
 
-function judgeFirst({ divided, width, heat }, t) {
-  if (divided) return [false, t.off];
-  if (width !== 256) return [false, t.width];
-  if (heat === 4) return [true, t.right];
-  if (Math.abs(heat - 8) <= 0.5) return [false, t.root[1], t.root[0]];
-  if (heat < 0) return [false, t.direction[1], t.direction[0]];
-  if (heat === 0) return [false, t.same];
-  return [false, heat < 4 ? t.sharp : t.flat];
+function judgeTemperature({ divided, step, heat }, widths) {
+  if (divided) return "off";
+  if (widths[step] !== 256) return "width";
+  if (heat === 4) return "right";
+  if (Math.abs(heat - 8) <= 0.5) return "scaled_dot_product_attention/divide-by-d-k";
+  if (heat < 0) return "colder-is-gentler";
+  if (heat === 0) return "scaled_dot_product_attention/no-scale";
+  return heat < 4 ? "sharp" : "flat";
 }
 
-function judgeSecond({ divided, heat, step, norms }, t) {
-  if (divided || heat !== 2) return [false, t.off];
+function judgeGradient({ divided, heat, step }, norms) {
+  if (divided || heat !== 2) return "off";
   const top = Math.max(...norms);
   const best = norms.indexOf(top);
-  if (norms[step] > 0.9 * top) return [true, t.right(fixed(norms[step]))];
-  if (step <= 1) return [false, t.falls[1], t.falls[0]];
-  if (step >= best + 3) return [false, t.sharp[1], t.sharp[0]];
-  return [false, t.near(fixed(norms[step]), fixed(top), step < best)];
+  if (norms[step] > 0.9 * top) return ["right", { norm: fixed(norms[step]) }];
+  if (step <= 1) return "only-falls";
+  if (step >= best + 3) return "sharp-is-steep";
+  return [step < best ? "wider" : "narrower", { norm: fixed(norms[step]), top: fixed(top) }];
+}
+
+// `largest` is the largest weight of the query at each width.
+function judgeSmallest({ divided, heat, step }, largest, widths) {
+  if (divided || heat !== 0) return "off";
+  const first = largest.findIndex((weight) => weight >= 0.9);
+  if (step === first) return ["right", { width: widths[step], weight: fixed(largest[step]) }];
+  return [step < first ? "low" : "high", { weight: fixed(largest[step]) }];
+}
+
+// The steps are numbered as they stand in TEXT: 0 sum, 1 softmax, 2 scores, 3 mask, 4 scale.
+function judgeOrder(order) {
+  const [sum, softmax, scores, mask, scale] = [0, 1, 2, 3, 4].map((step) => order.indexOf(step));
+  if (scores !== 0) return "scores-first";
+  if (sum !== 4) return "sum-last";
+  if (mask > softmax) return "masked_attention/after-the-softmax";
+  if (scale > softmax) return "scaled_dot_product_attention/scale-after-softmax";
+  return "right";
 }
 
 // ---- Parts of the page ------------------------------------------------------------
-
-function slider(label, min, max, step) {
-  const id = freshId("range");
-  const input = html("input", { type: "range", id, min, max, step });
-  const output = html("output", { for: id });
-  const box = html("div", { class: "sh-control" }, html("label", { for: id }, ...rich(label)), output, input);
-  return {
-    box, input,
-    show(value, text) {
-      input.value = value;
-      input.setAttribute("aria-valuetext", text);
-      output.textContent = text;
-    },
-  };
-}
-
-function bar(kind) {
-  const node = html("span", { class: `sh-bar sh-${kind}`, "aria-hidden": "true" });
-  return { node, show: (share) => { node.style.width = `${100 * share}%`; } };
-}
 
 // The bar chart is a table: bars for the eye, numbers for everyone.
 function barTable(words, t) {
@@ -248,41 +209,23 @@ function chart(widths, title, t, onPick) {
   };
 }
 
-function task(ask, judge, t) {
-  const id = freshId("task");
-  const verdict = html("p", { class: "sh-verdict", role: "status" });
-  const button = html("button", { type: "button", "aria-describedby": id }, t.check);
-  button.addEventListener("click", () => {
-    const [right, message, misconception] = judge();
-    verdict.dataset.state = right ? "right" : "wrong";
-    verdict.replaceChildren(html("strong", {}, right ? `✓ ${t.right}` : `✗ ${t.wrong}`), " ",
-      ...(misconception ? [html("em", {}, `${t.misconception}: “`, ...rich(misconception), "”. ")] : []),
-      ...rich(message));
-  });
-  const clear = () => { verdict.replaceChildren(); delete verdict.dataset.state; };
-  return { item: html("li", {}, html("p", { id }, ...rich(ask)), button, verdict), clear };
-}
-
 // ---- The widget ---------------------------------------------------------------------
 
-function render({ model, el }) {
-  const lang = language();
-  const t = TEXT[lang];
+function build({ model, t, lang, update, state }) {
   const widths = model.get("widths");
   const words = model.get("words")[lang];
   const scores = unpack(model.get("tenths"), widths.length, model.get("key_count"));
   const most = { entropy: Math.log(model.get("key_count")), norm: MOST_NORM, silent: 1 };
-  const state = { ...START };
   let measures = [];
 
   const divisorAt = (step) => 2 ** state.heat * (state.divided ? Math.sqrt(widths[step]) : 1);
+  const rowAt = (step) => scores[state.query][step].slice(0, words.length);
+  const largest = () => widths.map((_, i) => Math.max(...softmax(rowAt(i), divisorAt(i))));
 
-  const width = slider(t.width, 0, widths.length - 1, 1);
-  const heat = slider(t.temperature, -3, 10, 0.5);
-  const switchId = freshId("switch");
-  const divided = html("input", { type: "checkbox", id: switchId });
-  const another = html("button", { type: "button" }, t.another);
-  const reset = html("button", { type: "button" }, t.reset);
+  const width = slider(t.width, 0, widths.length - 1, 1, (step) => update({ step }));
+  const heat = slider(t.temperature, -3, 10, 0.5, (value) => update({ heat: value }));
+  const divided = checkbox(t.scale, (on) => update({ divided: on }));
+  const another = button(t.another, () => update({ query: (state.query + 1) % scores.length }));
   const formula = html("p", { class: "sh-formula" });
   const bars = barTable(words, t);
   const tiles = {
@@ -291,58 +234,43 @@ function render({ model, el }) {
     largest: tile(t.largest, "weight", 1, t),
   };
   const curves = chart(widths, t.many(scores.length, model.get("key_count")), t, (step) => update({ step }));
-  const tasks = [
-    task(t.first.ask, () => judgeFirst({ ...state, width: widths[state.step] }, t.first), t),
-    task(t.second.ask, () => judgeSecond({ ...state, norms: measures.map((m) => m.norm) }, t.second), t),
-  ];
-  const live = html("p", { class: "sh-hidden", role: "status" });
+  const steps = ordering(t.steps, [0, 1, 2, 3, 4], t);
 
-  el.append(keepKeys(html("section", { class: "sharpness", "aria-label": t.name, lang },
-    html("p", { class: "sh-title" }, t.name),
-    html("div", { class: "sh-controls" }, width.box, heat.box,
-      html("div", { class: "sh-switch" }, divided, html("label", { for: switchId }, ...rich(t.scale))),
-      html("div", { class: "sh-buttons" }, another, reset)),
-    formula, bars.table,
-    html("div", { class: "sh-tiles" }, ...Object.values(tiles).map((each) => each.box)),
-    curves.figure,
-    html("p", { class: "sh-title" }, t.tasks), html("ol", {}, ...tasks.map((each) => each.item)), live)));
-
-  let timer;
-  function update(change) {
-    Object.assign(state, change);
-    const d = widths[state.step];
-    const divisor = divisorAt(state.step);
-    const temperature = short(2 ** state.heat);
-    const row = scores[state.query][state.step].slice(0, words.length);
-    const weights = softmax(row, divisor);
-    const shown = { entropy: entropy(weights), norm: jacobianNorm(weights), largest: Math.max(...weights) };
-    measures = widths.map((_, i) => measure(scores.map((query) => query[i]), divisorAt(i)));
-
-    width.show(state.step, String(d));
-    heat.show(state.heat, temperature);
-    divided.checked = state.divided;
-    formula.replaceChildren(`${t.divisor} `, html("b", {}, short(divisor)), " = ", html("i", {}, "T"),
-      ...(state.divided ? rich(" · √d_k") : []),
-      state.divided ? ` = ${temperature} · ${short(Math.sqrt(d))}` : "");
-    bars.show(row, weights);
-    for (const [kind, value] of Object.entries(shown)) tiles[kind].show(value);
-    curves.show(measures, most, state.step);
-    clearTimeout(timer); // a screen reader hears where a movement ends, not each step
-    timer = setTimeout(() => {
-      live.textContent = t.said(d, temperature, ...Object.values(shown).map((x) => fixed(x)));
-    }, 600);
+  function shown() {
+    const weights = softmax(rowAt(state.step), divisorAt(state.step));
+    return { weights, entropy: entropy(weights), norm: jacobianNorm(weights), largest: Math.max(...weights) };
   }
 
-  width.input.addEventListener("input", () => update({ step: +width.input.value }));
-  heat.input.addEventListener("input", () => update({ heat: +heat.input.value }));
-  divided.addEventListener("change", () => update({ divided: divided.checked }));
-  another.addEventListener("click", () => update({ query: (state.query + 1) % scores.length }));
-  reset.addEventListener("click", () => {
-    for (const each of tasks) each.clear();
-    update(START);
-  });
-  update({});
-  return () => clearTimeout(timer);
+  return {
+    tools: [width.node, heat.node, divided.node, another],
+    body: [formula, bars.table,
+      html("div", { class: "sh-tiles" }, ...Object.values(tiles).map((each) => each.box)), curves.figure],
+    draw() {
+      const d = widths[state.step];
+      const temperature = short(2 ** state.heat);
+      const { weights, ...numbers } = shown();
+      measures = widths.map((_, i) => measure(scores.map((query) => query[i]), divisorAt(i)));
+      width.show(state.step, String(d));
+      heat.show(state.heat, temperature);
+      divided.show(state.divided);
+      formula.replaceChildren(`${t.divisor} `, html("b", {}, short(divisorAt(state.step))), " = ", html("i", {}, "T"),
+        ...(state.divided ? rich(" · √d_k") : []),
+        state.divided ? ` = ${temperature} · ${short(Math.sqrt(d))}` : "");
+      bars.show(rowAt(state.step), weights);
+      for (const [kind, value] of Object.entries(numbers)) tiles[kind].show(value);
+      curves.show(measures, most, state.step);
+    },
+    said() {
+      const { entropy: h, norm, largest: top } = shown();
+      return t.said(widths[state.step], short(2 ** state.heat), ...[h, norm, top].map((x) => fixed(x)));
+    },
+    tasks: {
+      temperature: () => judgeTemperature(state, widths),
+      gradient: () => judgeGradient(state, measures.map((each) => each.norm)),
+      smallest: () => judgeSmallest(state, largest(), widths),
+      order: { node: steps.node, clear: steps.clear, judge: () => judgeOrder(steps.now()) },
+    },
+  };
 }
 
-export default { render };
+export default explorer("sharpness", TEXT, () => ({ ...START }), build);
