@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .call import Answer, Outcome, attempt
-from .cases import Case, on_cpu
+from .cases import Case, Limit, on_cpu
 from .compare import same, tolerance
 
 
@@ -26,6 +26,7 @@ class Misconception:
         source: Where people met it, or why a teacher expects it.
         convention: Whether it is right elsewhere, by another convention.
         kind: The kind of the example as a case: "large" for large numbers.
+        limit: What the example may hold and compute, if the mistake is there.
     """
 
     id: str
@@ -36,12 +37,13 @@ class Misconception:
     source: str
     convention: bool = False
     kind: str = "numbers"
+    limit: Limit | None = None
 
     def case(self) -> Case:
         """The example as a case."""
         allowed = 1e-3 if self.kind == "large" else 1e-5
         name = f"example of {self.wrong.__name__}"
-        return Case(name, self.example, self.kind, allowed)
+        return Case(name, self.example, self.kind, allowed, self.limit)
 
 
 class Catalogue(list[Misconception]):
@@ -56,6 +58,7 @@ class Catalogue(list[Misconception]):
         *,
         convention: bool = False,
         kind: str = "numbers",
+        limit: Limit | None = None,
         id: str = "",
     ) -> Callable[[Answer], Answer]:
         """Take a wrong answer into the catalogue.
@@ -68,7 +71,15 @@ class Catalogue(list[Misconception]):
             name = id or wrong.__name__.replace("_", "-")
             self.append(
                 Misconception(
-                    name, sentence, wrong, example, section, source, convention, kind
+                    name,
+                    sentence,
+                    wrong,
+                    example,
+                    section,
+                    source,
+                    convention,
+                    kind,
+                    limit,
                 )
             )
             return wrong
