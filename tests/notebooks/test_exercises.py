@@ -34,6 +34,7 @@ from test_notebooks import ONLY_MYST, OWN_PATH, SETUP, cells, tags, text
 
 from course_lib import checks
 from course_lib.checks import solutions
+from course_lib.checks.report import RUNGS
 
 
 def body(source: str) -> str:
@@ -154,6 +155,7 @@ def test_the_top_says_how_many_and_how_long(path: Path) -> None:
     words = dict(enumerate(("two", "three", "four", "five", "six", "seven"), 2))
     top = text(read(path)["cells"][0])
     assert f"{words[len(names)]} functions, about {minutes} minutes" in top
+    assert re.findall(r"\*\*(.+?)\*\*", top) == list(RUNGS)
     heading = text(read(ROOT / "chapters" / path.name)["cells"][0]).splitlines()[0]
     title = heading.split(". ", 1)[1]
     assert top.startswith(f"# Exercises {int(path.stem[:2])}: {title}\n")
@@ -173,6 +175,13 @@ def test_the_page_lists_every_notebook_with_its_functions_and_minutes() -> None:
         )
         for path in FORMS
     ]
+
+
+def test_the_page_explains_every_rung() -> None:
+    page = (EXERCISES / "index.md").read_text(encoding="utf-8")
+    ladder = page.split("## The ladder")[1].split("\n## ")[0]
+    named = re.findall(r"^\d\. \*\*(.+?)\.\*\*", ladder, flags=re.M)
+    assert [name.lower() for name in named] == list(RUNGS)
 
 
 @pytest.mark.parametrize("name", PLACED)
