@@ -6,6 +6,7 @@
 // style (`_css`). This host reads the states, loads each script from memory, and calls
 // `initialize` and `render` with a small model.
 //
+// What a reader solves is kept by the browser, if it may, and is sent nowhere.
 // Supported: several views of one widget, widgets that read each other's models,
 // binary values. Not supported: messages to Python, child views, ordinary ipywidgets.
 // It is a classic script, deferred, because a module does not load from file://.
@@ -19,11 +20,15 @@
         failed: (why) => `이 위젯을 시작하지 못했습니다(${why}).`,
         noState: "노트북에 저장된 상태가 없습니다",
         kernel: "이 위젯은 실행 중인 노트북이 필요합니다. Colab이나 JupyterLab에서 여세요.",
+        solved: (count, all) => `이 페이지에서 해결한 과제와 질문: ${all}개 가운데 ${count}개. 이 브라우저에만 저장됩니다.`,
+        forget: "기록 지우기",
       }
     : {
         failed: (why) => `This widget could not start (${why}).`,
         noState: "the notebook holds no saved state",
         kernel: "This widget needs a running notebook: open the page in Colab or JupyterLab.",
+        solved: (count, all) => `Solved on this page: ${count} of ${all} tasks and questions. Only this browser keeps it.`,
+        forget: "Forget it",
       };
 
   // ---- What the page holds ------------------------------------------------------
@@ -98,7 +103,48 @@
     };
   };
 
-  const modelOf = once((id) => new Model(states[id]));
+  const modelOf = once((id) => remember(new Model(states[id])));
+
+  // ---- What was solved ------------------------------------------------------------
+
+  // A widget names in `task_ids` what there is to solve, and in `solved` what is. The
+  // browser keeps one item for each; where it may not, nothing is kept.
+  const KEPT = "every-word-at-once/";
+  const inStorage = (use) => {
+    try { return use(window.localStorage); } catch { return null; }
+  };
+  const solvable = []; // the models of this page that have something to solve
+
+  function remember(model) {
+    const ids = model.get("task_ids") ?? [];
+    if (!ids.length) return model;
+    solvable.push(model);
+    model.state.solved = ids.filter((id) => inStorage((storage) => storage.getItem(KEPT + id)));
+    model.on("change:solved", () => {
+      for (const id of model.get("solved")) inStorage((storage) => storage.setItem(KEPT + id, "1"));
+      showSolved();
+    });
+    return model;
+  }
+
+  const line = document.createElement("p");
+  line.className = "solved-here";
+  const count = add(line, "span");
+  const forget = add(line, "button", TEXT.forget);
+  forget.type = "button";
+  forget.addEventListener("click", () => {
+    for (const model of solvable) {
+      for (const id of model.get("task_ids")) inStorage((storage) => storage.removeItem(KEPT + id));
+      model.set("solved", []);
+    }
+  });
+
+  function showSolved() {
+    const total = (name) => new Set(solvable.flatMap((model) => model.get(name))).size;
+    count.textContent = `${TEXT.solved(total("solved"), total("task_ids"))} `;
+    const last = [...document.querySelectorAll(".static-widget")].at(-1);
+    if (solvable.length && !line.isConnected) last.after(line);
+  }
 
   // ---- Views ------------------------------------------------------------------------
 
@@ -143,6 +189,8 @@
   function fail(view, sentence) {
     view.replaceChildren();
     add(view, "p", sentence);
+    const picture = view.closest(".cell")?.previousElementSibling?.querySelector("img");
+    if (picture) view.append(picture.cloneNode());
     view.dataset.error = "yes";
   }
 
@@ -155,4 +203,5 @@
     else if (states[id].model_module !== "anywidget") fail(view, TEXT.kernel);
     else mount(view, id);
   }
+  showSolved();
 })();

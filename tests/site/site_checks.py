@@ -294,8 +294,10 @@ class Visit:
         self.page.evaluate("() => window.MathJax?.startup?.promise")
         self.page.evaluate("() => document.fonts.ready")
 
-    def axe(self) -> list[str]:
-        """Serious and critical faults that axe finds."""
+    def axe(
+        self, impacts: tuple[str, ...] | None = ("serious", "critical")
+    ) -> list[str]:
+        """Faults of these impacts that axe finds; without impacts, all."""
         self.page.evaluate(THIN_CODE)
         options = {
             "resultTypes": ["violations"],
@@ -307,7 +309,7 @@ class Visit:
         return [
             f"{fault['id']}: {node['html'][:200]} {node.get('failureSummary')}"
             for fault in Axe().run(self.page, options=options).response["violations"]
-            if fault["impact"] in ("serious", "critical")
+            if impacts is None or fault["impact"] in impacts
             for node in fault["nodes"]
         ]
 

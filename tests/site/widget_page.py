@@ -16,6 +16,7 @@ PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <style>
 :root {{ color-scheme: light dark; font-family: "Noto Sans KR", sans-serif; }}
+html {{ background: Canvas; }}
 body {{ margin: 0; padding: 0 1rem; }}
 </style>
 <script src="static-widgets.js" defer></script>
