@@ -8,8 +8,6 @@ both out.
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,26 +68,7 @@ def test_every_exercise_stands_in_its_chapter_in_course_order(path: Path) -> Non
     assert [each for each in ids if each != "tools"] == [*wanted, "end", "progress"]
 
 
-# The forms are nbgrader's ------------------------------------------------------------
-
-
-def test_the_forms_are_those_that_nbgrader_generates(tmp_path: Path) -> None:
-    """Byte for byte: `make forms` was run after the last change of a master."""
-    before = sorted(EXERCISES.rglob("*"))
-    subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "forms.py"), str(tmp_path)],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    made = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.*")}
-    release = EXERCISES / "release"
-    stored = {p.relative_to(release): p.read_bytes() for p in release.rglob("*.*")}
-    assert sorted(made) == sorted(stored)
-    stale = [path.name for path in made if made[path] != stored[path]]
-    assert stale == [], "run make forms"
-    assert sorted(EXERCISES.rglob("*")) == before, "a gradebook or a log was left"
+# What a form keeps back --------------------------------------------------------------
 
 
 def formulas(source: str) -> set[str]:

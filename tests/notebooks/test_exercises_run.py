@@ -16,7 +16,16 @@ from typing import Any
 
 import nbformat
 import pytest
-from exercise_files import EXERCISES, FORMS, MASTERS, label, of_chapter, place, read
+from exercise_files import (
+    EXERCISES,
+    FORMS,
+    MASTERS,
+    ROOT,
+    label,
+    of_chapter,
+    place,
+    read,
+)
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
@@ -43,6 +52,28 @@ def noted(self, answer, *rest, **named):
 
 Exercise.check = noted
 """
+
+
+# Generated ---------------------------------------------------------------------------
+
+
+def test_the_forms_are_those_that_nbgrader_generates(tmp_path: Path) -> None:
+    """Byte for byte: `make forms` was run after the last change of a master."""
+    before = sorted(EXERCISES.rglob("*"))
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "forms.py"), str(tmp_path)],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    made = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.*")}
+    release = EXERCISES / "release"
+    stored = {p.relative_to(release): p.read_bytes() for p in release.rglob("*.*")}
+    assert sorted(made) == sorted(stored)
+    stale = [path.name for path in made if made[path] != stored[path]]
+    assert stale == [], "run make forms"
+    assert sorted(EXERCISES.rglob("*")) == before, "a gradebook or a log was left"
 
 
 # From top to bottom ------------------------------------------------------------------
