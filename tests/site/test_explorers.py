@@ -407,8 +407,8 @@ def test_the_weights_are_pytorchs(show: Show) -> None:
                 row[0].hover()
                 said = shown.box.locator(".mp-sum").inner_text().split("= ")[-1]
                 if mask[i].any():
-                    got = [float(x) for x in said.strip("()").split(",")]
-                    assert got == pytest.approx(output[i].tolist(), abs=0.00501)
+                    pair = [float(x) for x in said.strip("()").split(",")]
+                    assert pair == pytest.approx(output[i].tolist(), abs=0.00501)
                 else:
                     assert "sees nothing" in said
 
