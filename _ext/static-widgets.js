@@ -128,7 +128,7 @@
   }
 
   const line = document.createElement("p");
-  line.className = "solved-here";
+  line.className = "course solved-here";
   const count = add(line, "span");
   const forget = add(line, "button", TEXT.forget);
   forget.type = "button";

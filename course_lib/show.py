@@ -1,5 +1,6 @@
 """What a notebook shows about the library: its own source, and that it is ready."""
 
+import importlib
 import inspect
 import re
 import sys
@@ -33,7 +34,7 @@ def source(*objects: Callable[..., Any]) -> "Markdown":
 
 
 def ready() -> None:
-    """Print one line that says what this notebook runs on.
+    """Print one line that says what this notebook runs on; in Colab, allow widgets.
 
     Raises:
         RuntimeError: when the installed torch is older than the course needs.
@@ -47,4 +48,18 @@ def ready() -> None:
         )
     from course_lib.training import get_device
 
+    _allow_widgets_in_colab()
     print(f"Ready: course_lib {__version__}, torch {version}, {get_device()}")
+
+
+def _allow_widgets_in_colab() -> None:
+    """Tell Colab to show widgets that are not its own; elsewhere do nothing."""
+    try:
+        importlib.import_module("google.colab")
+    except ImportError:
+        return
+    try:
+        output = importlib.import_module("google.colab.output")
+        output.enable_custom_widget_manager()
+    except Exception:  # whatever is missing there, the lesson goes on
+        print("Widgets are off here; showing a still picture.")

@@ -22,13 +22,22 @@ function reveal(el) {
   }
 }
 
+// The numbers below `count`, in an order that nobody can learn by heart.
+function shuffled(count) {
+  const order = [];
+  for (let i = 0; i < count; i += 1) order.splice(Math.floor(Math.random() * (i + 1)), 0, i);
+  return order;
+}
+
 function ask({ id: name, kind, right, ...languages }, label, model, el) {
   const lang = language(model);
   const t = TEXT[lang];
   const { text, choices } = languages[lang];
   const answer = html("p", { class: "ask-answer", role: "status" });
-  const buttons = choices.map(([choice, why], i) => {
-    const mark = html("span", { class: "ask-mark", "aria-hidden": "true" }, "ABCDEF"[i]);
+  const order = kind === "check" ? shuffled(choices.length) : [...choices.keys()];
+  const buttons = order.map((i, place) => {
+    const [choice, why] = choices[i];
+    const mark = html("span", { class: "ask-mark", "aria-hidden": "true" }, "ABCDEF"[place]);
     const button = html("button", { type: "button", "aria-pressed": "false" }, mark,
       html("span", {}, ...rich(choice)));
     button.addEventListener("click", () => {

@@ -17,7 +17,7 @@ const FRAME = {
   },
 };
 
-// What a module exports: `export default explorer("name", TEXT, start, build)`.
+// What a module exports by default: explorer("name", TEXT, start, build).
 //
 // TEXT    {en: {name: "Explorer: …", …}, ko: {…}}: what the explorer itself says
 // start   (model, lang) => the state in which it starts; made anew by Reset

@@ -28,8 +28,14 @@ def read_tasks(path: Path) -> tuple[dict[str, list[str]], list[Texts]]:
     Raises:
         ValueError: naming the file, the task and what it lacks.
     """
-    bank = tomllib.loads(path.read_text(encoding="utf-8"))
-    things = bank.pop("try", {})
+    try:
+        bank = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"tasks/{path.name} is not valid TOML: {error}") from error
+    things = {lang: bank.get("try", {}).get(lang, []) for lang in LANGUAGES}
+    if not things["en"] or len(things["en"]) != len(things["ko"]):
+        raise ValueError(f"tasks/{path.name}: try must hold as many en as ko")
+    bank.pop("try")
     tasks = []
     for name, task in bank.items():
         texts = {language: dict(task.get(language, {})) for language in LANGUAGES}

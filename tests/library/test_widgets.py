@@ -2,13 +2,18 @@
 
 import json
 import re
+import sys
+import types
 from pathlib import Path
 
 import pytest
 import torch
 
-from course_lib import widgets
-from course_lib.widgets import Ask, Sharpness, read_questions
+from course_lib import show, widgets
+from course_lib.checks import EXERCISES
+from course_lib.widgets import Ask, Explorer, Sharpness, read_questions
+from course_lib.widgets.base import Solvable
+from course_lib.widgets.tasks import read_tasks
 
 QUESTIONS = Path(widgets.__file__).parents[1] / "questions"
 
@@ -40,12 +45,8 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_names_are_stable() -> None:
-    assert repr(Sharpness(queries=2)) == repr(Sharpness(queries=2))
+def test_a_question_is_named_after_itself() -> None:
     assert repr(Ask(3, "variance")) == "Ask(variance)"
-    for widget in (Sharpness(queries=2), Ask(3)):
-        assert re.search("0x|object at", repr(widget)) is None
-        assert len(repr(widget)) < 110  # ipywidgets cuts longer ones
 
 
 def test_ask_shows_all_checks_or_the_named_questions() -> None:
@@ -128,19 +129,171 @@ def test_the_same_seed_gives_the_same_explorer() -> None:
     assert Sharpness(queries=2, seed=4).tenths != first
 
 
-@pytest.mark.parametrize("widget", [Ask(3), Sharpness()], ids=["Ask", "Sharpness"])
+EXPLORERS = sorted(
+    name
+    for name in widgets.__all__
+    if isinstance(getattr(widgets, name), type)
+    and issubclass(getattr(widgets, name), Explorer)
+    and name != "Explorer"
+)
+
+
+@pytest.fixture(params=["Ask", *EXPLORERS])
+def widget(request: pytest.FixtureRequest) -> Solvable:
+    return Ask(3) if request.param == "Ask" else getattr(widgets, request.param)()
+
+
 def test_a_widget_carries_its_script_and_nothing_from_elsewhere(
-    widget: Ask | Sharpness,
+    widget: Solvable,
 ) -> None:
-    script = widget._esm
+    script = str(widget._esm)
     assert not re.search(
         r"^import\b|\bimport\(|https?://(?!www\.w3\.org/)", script, re.M
     )
-    assert "export default" in script
+    assert script.count("export default") == 1
+    names = re.findall(r"^(?:export )?(?:const|let|function) (\w+)", script, re.M)
+    assert len(set(names)) == len(names), "two of the joined files use one name"
     json.dumps(widget.instead)
     assert set(widget.instead) == {"en", "ko"}
 
 
+def test_a_widget_has_a_stable_name(widget: Solvable) -> None:
+    """Case H27: a name with an address in it would never compare equal."""
+    assert re.search("0x|object at", repr(widget)) is None
+    assert len(repr(widget)) < 110  # ipywidgets cuts longer ones
+
+
 def test_a_question_is_small() -> None:
     """Each question carries its script: a chapter holds it many times."""
-    assert len(Ask(3, "variance")._esm.encode()) <= 5500
+    assert len(str(Ask(3, "variance")._esm).encode()) <= 5800
+
+
+# ---- Tasks ------------------------------------------------------------------------
+
+TASK = """
+[try]
+en = ["Look."]
+ko = ["보세요."]
+[first]
+mistakes = ["softmax/overflow", "own"]
+[first.en]
+ask = "Do it."
+right = "Yes, {n}."
+own = "No."
+[first.ko]
+ask = "해 보세요."
+right = "네, {n}입니다."
+own = "아닙니다."
+"""
+
+
+def test_a_file_of_tasks_is_read(tmp_path: Path) -> None:
+    things, tasks = read_tasks(write(tmp_path, TASK))
+    assert things == {"en": ["Look."], "ko": ["보세요."]}
+    (task,) = tasks
+    assert (task["id"], task["name"]) == ("explorer-07/first", "first")
+    known = {m.id: m for m in EXERCISES["softmax"].misconceptions}["overflow"]
+    assert task["mistakes"]["softmax/overflow"]["en"] == known.sentence
+    assert task["mistakes"]["own"]["ko"] == "아닙니다."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('ask = "Do it."\n', "", "'first'.*en has no 'ask'"),
+        ('right = "네, {n}입니다."\n', "", "'first'.*ko has no 'right'"),
+        ('own = "아닙니다."\n', "", "'first'.*differ in.*own"),
+        ("softmax/overflow", "softmax/underflow", "no misconception softmax/underflow"),
+        ("softmax/overflow", "nothing/overflow", "no misconception nothing/overflow"),
+        ('"own"]', '"other"]', "no misconception other"),
+        ('ko = ["보세요."]', "ko = []", "try"),
+        ("[first]", "[first", "07.toml is not valid TOML"),
+    ],
+)
+def test_an_incomplete_task_is_refused_by_name(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    assert old in TASK
+    with pytest.raises(
+        ValueError, match=f"07.toml.*{says}" if "07" not in says else says
+    ):
+        read_tasks(write(tmp_path, TASK.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_task_speaks_both_languages(name: str) -> None:
+    """Its own texts, and those of the checks when their catalogue has them."""
+    explorer = getattr(widgets, name)()
+    assert 2 <= len(explorer.tasks) <= 4
+    assert 2 <= len(explorer.things["en"]) == len(explorer.things["ko"]) <= 3
+    for task in explorer.tasks:
+        for text in task["texts"]["ko"].values():
+            assert re.search("[\uac00-\ud7a3]", text), text
+        for key, mistake in task["mistakes"].items():
+            assert re.search("[\uac00-\ud7a3]", mistake["ko"]), key
+            assert not re.search("[\uac00-\ud7a3]", mistake["en"]), key
+
+
+def test_a_report_reads_what_was_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = widgets.MaskPainter()
+    assert explorer.report.status == "not_attempted"
+    explorer.verdicts = {"causal": ["causal_mask/inverted", {}]}
+    report = explorer.report
+    assert (report.passed, report.status, report.diagnosis) == (
+        False,
+        "wrong",
+        "inverted",
+    )
+    assert "The mask is inverted" in report.message and report.convention
+    assert "inverted" in report._repr_html_()
+    explorer.verdicts = {"share": ["low", {"weight": "0.58"}]}
+    assert "0.58" in explorer.report.message and explorer.report.diagnosis is None
+    explorer.solved = ["explorer-04/causal"]
+    assert "1 of 4" in explorer.report.message
+    explorer.solved = list(explorer.task_ids)
+    assert explorer.report.passed and explorer.report.diagnosis is None
+
+
+# ---- Colab ------------------------------------------------------------------------
+
+
+def colab(monkeypatch: pytest.MonkeyPatch, **output: object) -> None:
+    """Put a stand-in for Google's package in place, with what `output` has."""
+    for name in ("google", "google.colab", "google.colab.output"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    for name, value in output.items():
+        setattr(sys.modules["google.colab.output"], name, value)
+
+
+def test_colab_is_told_to_show_the_widgets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case H32: in the first cell, guarded."""
+    calls: list[str] = []
+    colab(monkeypatch, enable_custom_widget_manager=lambda: calls.append("on"))
+    show.ready()
+    assert calls == ["on"]
+    assert capsys.readouterr().out.startswith("Ready: ")
+
+
+@pytest.mark.parametrize("fault", ["no function", "refuses"])
+def test_colab_without_a_manager_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    def refuse() -> None:
+        raise RuntimeError("no")
+
+    given = {"enable_custom_widget_manager": refuse} if fault == "refuses" else {}
+    colab(monkeypatch, **given)
+    show.ready()
+    first, last = capsys.readouterr().out.splitlines()
+    assert first == "Widgets are off here; showing a still picture."
+    assert last.startswith("Ready: ")
+
+
+def test_elsewhere_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", None)
+    show.ready()
+    assert len(capsys.readouterr().out.splitlines()) == 1

@@ -3,24 +3,24 @@
 What solves a task, and what makes each of its mistakes, stands in explorer_tasks.py.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import anywidget
 import pytest
+import torch
 from explorer_tasks import WAYS, Way
 from playwright.sync_api import Browser, Locator
 from site_checks import ROOT, Visit, serve
 from widget_page import write_page
 
 from course_lib import widgets
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.checks import EXERCISES
 
 ARTEFACTS = ROOT / "_build" / "artefacts"
 NAMES = list(WAYS)
 TASKS = [(name, task) for name in NAMES for task in WAYS[name]]
-SCRIPTS_MAY_WEIGH = 60_000  # bytes, gzipped, all scripts of a page
+
 
 Show = Callable[..., "Shown"]
 
@@ -376,10 +376,6 @@ def test_pointing_lights_the_row_the_words_and_the_term(show: Show) -> None:
 
 def test_the_weights_are_pytorchs(show: Show) -> None:
     """For every board and every ready-made mask: weights and output of each row."""
-    import torch
-
-    from course_lib.attention import scaled_dot_product_attention
-
     boards = widgets.MaskPainter().boards
     shown = show("MaskPainter")
     for board in boards:
@@ -411,18 +407,3 @@ def test_the_weights_are_pytorchs(show: Show) -> None:
                     assert pair == pytest.approx(output[i].tolist(), abs=0.00501)
                 else:
                     assert "sees nothing" in said
-
-
-def test_a_report_reads_what_was_solved() -> None:
-    explorer = widgets.MaskPainter()
-    assert explorer.report.status == "not_attempted"
-    explorer.verdicts = {"causal": ["causal_mask/inverted", {}]}
-    report = explorer.report
-    assert (report.passed, report.diagnosis) == (False, "inverted")
-    assert "The mask is inverted" in report.message and report.convention
-    explorer.verdicts = {"share": ["low", {"weight": "0.58"}]}
-    assert "0.58" in explorer.report.message and explorer.report.diagnosis is None
-    explorer.solved = list(explorer.task_ids)
-    assert explorer.report.passed
-    json.dumps(explorer.tasks)
-    assert isinstance(explorer, anywidget.AnyWidget)

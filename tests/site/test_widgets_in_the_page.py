@@ -1,22 +1,26 @@
-"""The explorer and the questions, by keyboard and by pointer, without a kernel."""
+"""The explorer of chapter 3 and the questions on the pages of the book.
 
-from collections.abc import Callable, Iterator
+Tasks, languages and storage of all explorers are looked at in test_explorers.py.
+"""
+
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Locator, Page
 from site_checks import (
     CHAPTERS,
-    ROOT,
     Visit,
     explorer_scores,
     read,
     widget_states,
 )
 from torch import Tensor
+from widget_page import HOST
 
-from course_lib.widgets import Ask, Sharpness
+from course_lib import widgets
 
 Open = Callable[..., Visit]
 CHAPTER_3 = next((f"{name}.html" for name in CHAPTERS if "/03-" in name), "")
@@ -31,49 +35,6 @@ def jacobian_norm(weights: Tensor) -> Tensor:
 
 def number(text: str) -> float:
     return float(text.replace("−", "-").split()[0])
-
-
-# ---- The arithmetic, against PyTorch ----------------------------------------------
-
-IMPORT = """async ([source, scores, divisor]) => {
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const { softmax, entropy, slopes, jacobianNorm, mean } = await import(url);
-  const weights = softmax(scores, divisor);
-  return { weights, entropy: entropy(weights), slopes: slopes(weights),
-           norm: jacobianNorm(weights), mean: mean(scores) };
-}"""
-
-
-@pytest.fixture(scope="module")
-def empty_page(chromium: Browser) -> Iterator[Page]:
-    page = chromium.new_page()
-    yield page
-    page.close()
-
-
-@pytest.mark.parametrize("size", [0.0, 0.1, 1.0, 30.0, 1e4])
-@pytest.mark.parametrize("divisor", [0.125, 1.0, 8.0, 1024.0])
-def test_the_arithmetic_is_pytorchs(
-    empty_page: Page, size: float, divisor: float
-) -> None:
-    generator = torch.Generator().manual_seed(round(size * 8 + divisor))
-    scores = torch.randn(11, generator=generator, dtype=torch.float64) * size
-    source = (ROOT / "course_lib/js/arithmetic.js").read_text(encoding="utf-8")
-    got = empty_page.evaluate(IMPORT, [source, scores.tolist(), divisor])
-
-    weights = (scores / divisor).softmax(dim=-1)
-    jacobian = torch.func.jacrev(lambda s: s.softmax(dim=-1))(scores / divisor)
-    want = {
-        "weights": weights,
-        "entropy": torch.special.entr(weights).sum(),
-        "slopes": jacobian.diagonal(),
-        "norm": jacobian.norm(),
-        "mean": scores.mean(),
-    }
-    for name, expected in want.items():
-        torch.testing.assert_close(
-            torch.tensor(got[name], dtype=torch.float64), expected, atol=1e-9, rtol=1e-9
-        )
 
 
 # ---- The explorer ----------------------------------------------------------------
@@ -198,38 +159,17 @@ def test_reset_brings_the_start_back(explorer: Explorer) -> None:
     start = explorer.column(3)
     explorer.divide.click()
     explorer.width.press("End")
-    explorer.button("Check my settings").first.click()
-    assert explorer.box.locator(".sh-verdict[data-state]").count() == 1
+    explorer.button("Check").first.click()
+    assert explorer.box.locator(".co-verdict[data-state]").count() == 1
     explorer.button("Reset").click()
     assert explorer.settings() == (6, 1.0, True)
     assert explorer.column(3) == start
-    assert explorer.box.locator(".sh-verdict[data-state]").count() == 0
-
-
-def test_the_tasks_judge_and_name_the_misconception(explorer: Explorer) -> None:
-    check = explorer.button("Check my settings")
-    verdict = explorer.box.locator(".sh-verdict")
-
-    def say(task: int, step: int, heat: float) -> str:
-        explorer.width.fill(str(step))
-        explorer.heat.fill(str(heat))
-        check.nth(task).click()
-        return verdict.nth(task).inner_text()
-
-    assert "off" in say(0, 8, 4)
-    explorer.divide.click()
-    assert "divide by d" in say(0, 8, 8)
-    assert "gentler" in say(0, 8, -1)
-    assert "too sharp" in say(0, 8, 3).lower()
-    assert "Right." in say(0, 8, 4)
-    assert "only ever falls" in say(1, 0, 2)
-    assert "sharp means steep" in say(1, 12, 2)
-    assert "Right." in say(1, 8, 2)
+    assert explorer.box.locator(".co-verdict[data-state]").count() == 0
 
 
 def test_a_reader_who_wants_no_motion_gets_none(visit: Open) -> None:
     def seconds(**options: str) -> str:
-        bar = visit(CHAPTER_3, **options).page.locator(".sharpness .sh-bar").first
+        bar = visit(CHAPTER_3, **options).page.locator(".sharpness .co-bar").first
         return bar.evaluate("(node) => getComputedStyle(node).transitionDuration")
 
     assert seconds(reduced_motion="reduce") == "0s"
@@ -259,7 +199,9 @@ def test_every_choice_of_a_check_has_its_answer(
     by_text = {plain(q["en"]["text"]): q for q in checks}
     for box in shown:
         question = by_text[plain(box.locator(".ask-text").inner_text())]
-        for i, button in enumerate(box.locator("button").all()):
+        assert box.locator("button").count() == len(texts)
+        for button in box.locator("button").all():
+            i = texts.index(plain(button.locator("span").nth(1).inner_text()))
             button.click()
             answer = box.locator(".ask-answer").inner_text()
             mark = "Right." if i == question["right"] else "Not quite."
@@ -290,21 +232,62 @@ def test_a_prediction_opens_its_answer_and_no_other(visit: Open, chapter: str) -
         before = opened.count()
 
 
+def test_the_choices_of_a_check_are_shuffled(visit: Open) -> None:
+    def orders() -> set[str]:
+        boxes = visit(CHAPTER_3).page.locator(".ask-check .ask-choices").all()
+        return {box.inner_text() for box in boxes}
+
+    first = orders()
+    assert any(orders() != first for _ in range(6))
+
+
+def test_a_solved_question_is_kept_until_it_is_cleared(visit: Open, site: Path) -> None:
+    seen = visit(CHAPTER_3)
+    box = seen.page.locator(".ask-check").first
+    text = plain(box.locator(".ask-text").inner_text())
+    states = widget_states(read(site / CHAPTER_3)).values()
+    banks = [s["state"]["questions"] for s in states if "questions" in s["state"]]
+    (question,) = [q for b in banks for q in b if plain(q["en"]["text"]) == text]
+    choice, _ = question["en"]["choices"][question["right"]]
+    for button in box.locator("button").all():
+        if plain(button.locator("span").nth(1).inner_text()) == plain(choice):
+            button.click()
+    assert "solved" in box.locator(".ask-kind").inner_text()
+    seen.page.reload()
+    seen.settle()
+    assert "solved" in box.locator(".ask-kind").inner_text()
+    seen.page.get_by_role("button", name="Forget it").click()
+    assert "solved" not in box.locator(".ask-kind").inner_text()
+
+
 # ---- The notebooks ---------------------------------------------------------------
+
+
+def stored(site: Path, chapter: str) -> list[tuple[str, str]]:
+    """Name and script of every widget that a page holds."""
+    states = [
+        s["state"] for s in widget_states(read(site / f"{chapter}.html")).values()
+    ]
+    return [
+        (state["_anywidget_id"].rsplit(".", 1)[-1], state["_esm"])
+        for state in states
+        if "_esm" in state
+    ]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_the_notebook_holds_todays_widgets(site: Path, chapter: str) -> None:
     """A widget's script is stored when a notebook runs: `make notebooks` renews it."""
-    today = {"Ask": Ask._esm, "Sharpness": Sharpness._esm}
-    states = [
-        s["state"] for s in widget_states(read(site / f"{chapter}.html")).values()
-    ]
-    stored = {
-        (state["_anywidget_id"].rsplit(".", 1)[-1], state["_esm"])
-        for state in states
-        if "_esm" in state
-    }
-    assert stored
-    stale = sorted(name for name, script in stored if script != today[name])
+    held = stored(site, chapter)
+    assert held
+    stale = sorted({n for n, script in held if script != getattr(widgets, n)._esm})
     assert stale == [], "run make notebooks"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_our_scripts_on_a_page_are_light(site: Path, chapter: str) -> None:
+    """All scripts of our own on a page, the host among them: 60 KB gzipped."""
+    scripts = "".join(script for _, script in stored(site, chapter)) + HOST.read_text(
+        encoding="utf-8"
+    )
+    assert len(gzip.compress(scripts.encode())) <= 60_000
