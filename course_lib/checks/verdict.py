@@ -6,6 +6,7 @@ It looks at outcomes alone, so that the answer may have run anywhere.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from . import run
 from .call import Outcome
@@ -226,5 +227,12 @@ def numbers(exercise: "Exercise", trial: Trial) -> str:
     shown = len(rows) > len(case.arguments)
     if not shown or case.size > 40 or any(len(text) > 400 for __, text in rows):
         return ""
-    width = max(len(name) for name, __ in rows)
-    return "\n".join(f"{name:{width}} = {text}" for name, text in rows)
+    width = max(_columns(name) for name, __ in rows)
+    pads = [" " * (width - _columns(name)) for name, __ in rows]
+    lines = zip(rows, pads, strict=True)
+    return "\n".join(f"{name}{pad} = {text}" for (name, text), pad in lines)
+
+
+def _columns(text: str) -> int:
+    """How wide a text is in a terminal, where a Hangul syllable takes two columns."""
+    return sum(1 + (east_asian_width(sign) in "WF") for sign in text)
