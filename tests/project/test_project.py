@@ -26,7 +26,7 @@ PYTHON = [path for path in TRACKED if path.suffix == ".py" and path.exists()]
 TEXT = [
     path
     for path in TRACKED
-    if path.suffix not in {".png", ".ico", ".npz"} and path.is_file()
+    if path.suffix not in {".png", ".ico", ".npz", ".mo"} and path.is_file()
 ]
 
 
