@@ -102,7 +102,7 @@ def report(
         if done or name in verdicts:
             record(task["id"], done)
         if name in verdicts and not done:
-            wrong = _verdict(task, *verdicts[name], language)
+            wrong = _verdict(task, language, *verdicts[name])
     count = sum(task["id"] in solved for task in tasks)
     head = _("{solved} of {count} tasks of this explorer are solved.").format(
         solved=count, count=len(tasks)
@@ -120,7 +120,7 @@ def report(
 
 
 def _verdict(
-    task: Texts, key: str, numbers: Texts, language: str
+    task: Texts, language: str, key: str, numbers: Texts
 ) -> tuple[str, str | None, bool]:
     """What was said to an answer: text, misconception, whether a convention."""
     mistake = task["mistakes"].get(key)
