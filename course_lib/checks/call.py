@@ -17,9 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import script
 from .cases import Case, strided
 from .work import Counter
 
+OURS = (__file__, script.__file__)  # files whose lines are not the learner's
 PRINT_LIMIT = 20_000  # characters printed in one call
 
 Answer = Callable[..., Any]
@@ -163,7 +165,7 @@ def explain(error: BaseException) -> str:
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     own = None
     for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename != __file__ and "site-packages" not in frame.filename:
+        if frame.filename not in OURS and "site-packages" not in frame.filename:
             own = frame
     if own is None:
         return said

@@ -9,7 +9,7 @@ from .cases import Case, Draw
 from .exercise import Exercise
 from .language import mark as N_
 from .mistakes import greedy_decode as greedy_decode_mistakes
-from .properties_training import (
+from .properties.training import (
     a_larger_bound_only_adds,
     asked_with_the_whole_prefix,
     same_every_time,

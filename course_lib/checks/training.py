@@ -12,7 +12,7 @@ from .language import mark as N_
 from .mistakes import masked_loss as masked_loss_mistakes
 from .mistakes import noam_rate as noam_rate_mistakes
 from .mistakes import teacher_forcing as teacher_forcing_mistakes
-from .properties_training import (
+from .properties.training import (
     a_constant_changes_nothing,
     climbs_evenly,
     every_real_word_counts_the_same,

@@ -5,7 +5,7 @@ It looks at outcomes alone, so that the answer may have run anywhere.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from . import run
@@ -213,8 +213,9 @@ def numbers(exercise: "Exercise", trial: Trial) -> str:
         for name, mine, right in zip(
             exercise.results, all_mine, all_right, strict=False
         ):
-            alike = mine == right if exercise.sequence else None
-            if alike is None:
+            if exercise.sequence:
+                alike = len(mine) == len(right) and all(map(_equal, mine, right))
+            else:
                 alike = near(mine, right, tolerance(case))
             if not alike:
                 rows.append((_("right {name}").format(name=name), show(right)))
@@ -231,6 +232,11 @@ def numbers(exercise: "Exercise", trial: Trial) -> str:
     pads = [" " * (width - _columns(name)) for name, __ in rows]
     lines = zip(rows, pads, strict=True)
     return "\n".join(f"{name}{pad} = {text}" for (name, text), pad in lines)
+
+
+def _equal(mine: Any, right: Any) -> bool:
+    """Whether two entries of a list are the same whole number."""
+    return near(mine, right, 0.0)
 
 
 def _columns(text: str) -> int:

@@ -127,8 +127,18 @@ def ordered(keys: Tensor) -> Tensor:
     return torch.arange(len(keys), dtype=keys.dtype)
 
 
+def drawn(logits: Tensor) -> Tensor:
+    """Logits whose largest is a random word."""
+    return logits + torch.randn(logits.shape)
+
+
 # Wrong answers that nobody has been seen to give, but that lack one property.
 SPOILED: dict[str, list[Answer]] = {
+    "greedy_decode": [
+        lambda ask, *rest: right["greedy_decode"](lambda p: drawn(ask(p)), *rest),
+        lambda ask, *rest: right["greedy_decode"](lambda p: ask(p[-2:]), *rest),
+        lambda *args: [t + args[3] for t in right["greedy_decode"](*args)],
+    ],
     "context_vector": [lambda w, v: right["context_vector"](w, v).tanh()],
     "project_qkv": [
         lambda x, *W: right["project_qkv"](x + x.mean(0), *W),

@@ -164,7 +164,7 @@ def one_too_many(next_logits, bos, eos, max_len):
         "The model is given the last word only. It has no memory of its own: give it "
         "the whole prefix each time, bos first."
     ),
-    _example(4, 3, EOS),
+    _example(5, 3, EOS),
     SECTION,
     "classroom: the loop of an RNN, which carries a state",
 )
@@ -177,7 +177,7 @@ def last_word_only(next_logits, bos, eos, max_len):
         "The prefix lacks bos. The model was trained on sentences that begin with it, "
         "and answers another question without: bos comes first, each time."
     ),
-    _example(4, 3, EOS),
+    _example(5, 3, EOS),
     SECTION,
     "classroom: the result handed on as the prefix",
 )
@@ -190,7 +190,7 @@ def prefix_without_bos(next_logits, bos, eos, max_len):
         "bos is there for the first word only; afterwards the model is given the "
         "result alone. bos comes first, each time."
     ),
-    _example(4, 3, EOS),
+    _example(5, 3, EOS),
     SECTION,
     "classroom: 'begin with bos' read as 'the first call is with bos'",
 )
@@ -203,7 +203,7 @@ def bos_for_the_first_word_only(next_logits, bos, eos, max_len):
         "The prefix does not grow: the model is given bos alone again and again, and "
         "gives the same word again and again. Append each word to the prefix."
     ),
-    _example(4, 3, EOS),
+    _example(5, 3, EOS),
     SECTION,
     "https://github.com/jumerckx/flux-seq2seq/issues/1",
 )
@@ -216,7 +216,7 @@ def prefix_does_not_grow(next_logits, bos, eos, max_len):
         "The prefix is turned round: new words go to its front. The model reads from "
         "left to right, bos first and the newest word last."
     ),
-    _example(4, 3, EOS),
+    _example(5, 3, EOS),
     SECTION,
     "classroom: insert(0, …) for append",
 )

@@ -223,7 +223,7 @@ def zero_taken_for_pad(logits, labels, pad):
         "The logits at padding are set to 0, and the places are still counted: equal "
         "logits cost ln V each. Leave the places out of the mean."
     ),
-    ONE_WORD,
+    (tensor([[[2.0, 0.0], [4.0, 0.0]]]), tensor([[1, 0]], torch.int64), 0),
     SECTION,
     "classroom: 'mask' read as 'multiply by 0'",
 )

@@ -5,11 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from .call import Outcome
-from .cases import Case
-from .language import translate as _
-from .properties import _close, _first, _with
-from .verdict import Property, Records
+from ..call import Outcome
+from ..cases import Case
+from ..language import translate as _
+from ..verdict import Property, Records
+from .common import close, exchange, original
 
 
 def labels_never_seen() -> Property:
@@ -27,11 +27,11 @@ def labels_never_seen() -> Property:
         for place in range(target.shape[1]):
             changed = target.clone()
             changed[:, place:] += 1
-            found.append(_with(first, name(place), {0: changed}))
+            found.append(exchange(first, name(place), {0: changed}))
         return found
 
     def test(records: Records) -> str:
-        before = _first(records)[1].results[0]
+        before = original(records)[1].results[0]
         for place in range(before.shape[1]):
             after = records[name(place)][1].results[0]
             if not torch.equal(before[:, : place + 1], after[:, : place + 1]):
@@ -53,8 +53,9 @@ def labels_come_one_later() -> Property:
             read, labels = outcome.results
             if not torch.equal(read[:, 1:], labels[:, :-1]):
                 return _(
-                    "decoder_input[:, 1:] should be labels[:, :-1], and is not: what "
-                    "is read at one place was to be written at the place before."
+                    "From its second place on, decoder_input should be labels[:, :-1], "
+                    "and is not: what is read at one place was to be written at the "
+                    "place before."
                 )
         return ""
 
@@ -75,11 +76,11 @@ def padded_places_ignored() -> Property:
     def cases(first: Case) -> list[Case]:
         logits = first.arguments[0].clone()
         logits[..., 0] += 3.0 * _padding(first)
-        return [_with(first, name, {0: logits})]
+        return [exchange(first, name, {0: logits})]
 
     def test(records: Records) -> str:
-        before, after = _first(records)[1].results[0], records[name][1].results[0]
-        if _close(before, after):
+        before, after = original(records)[1].results[0], records[name][1].results[0]
+        if close(before, after):
             return ""
         return _("Changing the logits of a padded place changed the loss.")
 
@@ -96,11 +97,11 @@ def padding_never_counts() -> Property:
             0: torch.cat([logits, logits[:, :2]], dim=1),
             1: torch.cat([labels, torch.full_like(labels[:, :2], pad)], dim=1),
         }
-        return [_with(first, name, more)]
+        return [exchange(first, name, more)]
 
     def test(records: Records) -> str:
-        before, after = _first(records)[1].results[0], records[name][1].results[0]
-        if _close(before, after):
+        before, after = original(records)[1].results[0], records[name][1].results[0]
+        if close(before, after):
             return ""
         return _("More padding changed the loss.")
 
@@ -116,16 +117,16 @@ def every_real_word_counts_the_same() -> Property:
     def cases(first: Case) -> list[Case]:
         logits, labels, __ = first.arguments
         return [
-            _with(first, name(b), {0: logits[b : b + 1], 1: labels[b : b + 1]})
+            exchange(first, name(b), {0: logits[b : b + 1], 1: labels[b : b + 1]})
             for b in range(len(labels))
         ]
 
     def test(records: Records) -> str:
-        case, outcome = _first(records)
+        case, outcome = original(records)
         real = (~_padding(case)).sum(dim=1).tolist()
         alone = [records[name(b)][1].results[0].double() for b in range(len(real))]
         mean = sum(n * loss for n, loss in zip(real, alone, strict=True)) / sum(real)
-        if _close(outcome.results[0], mean):
+        if close(outcome.results[0], mean):
             return ""
         return _(
             "The losses of the sentences, each weighted by its number of real words, "
@@ -140,11 +141,11 @@ def a_constant_changes_nothing() -> Property:
     name = "all logits 5 higher"
 
     def cases(first: Case) -> list[Case]:
-        return [_with(first, name, {0: first.arguments[0] + 5.0})]
+        return [exchange(first, name, {0: first.arguments[0] + 5.0})]
 
     def test(records: Records) -> str:
-        before, after = _first(records)[1].results[0], records[name][1].results[0]
-        if _close(before, after):
+        before, after = original(records)[1].results[0], records[name][1].results[0]
+        if close(before, after):
             return ""
         return _(
             "Adding 5 to all logits changed the loss: only their differences count, as "
@@ -166,7 +167,7 @@ def highest_at_the_end_of_the_warm_up() -> Property:
     def cases(first: Case) -> list[Case]:
         warmup = first.arguments[2]
         steps = zip(names, (warmup - 1, warmup, warmup + 1), strict=True)
-        return [_with(first, name, {0: step}) for name, step in steps]
+        return [exchange(first, name, {0: step}) for name, step in steps]
 
     def test(records: Records) -> str:
         before, peak, after = (_rate(records, name) for name in names)
@@ -183,7 +184,7 @@ def climbs_evenly() -> Property:
 
     def cases(first: Case) -> list[Case]:
         steps = zip(names, (1, 2, 4), strict=True)
-        return [_with(first, name, {0: step}) for name, step in steps]
+        return [exchange(first, name, {0: step}) for name, step in steps]
 
     def test(records: Records) -> str:
         one, two, four = (_rate(records, name) for name in names)
@@ -205,10 +206,10 @@ def wider_means_smaller() -> Property:
     name = "four times as wide"
 
     def cases(first: Case) -> list[Case]:
-        return [_with(first, name, {1: 4 * first.arguments[1]})]
+        return [exchange(first, name, {1: 4 * first.arguments[1]})]
 
     def test(records: Records) -> str:
-        narrow = float(_first(records)[1].results[0])
+        narrow = float(original(records)[1].results[0])
         if math.isclose(narrow, 2 * _rate(records, name), rel_tol=1e-4):
             return ""
         return _("Four times the width should give half the rate, and does not.")
@@ -230,7 +231,7 @@ def asked_with_the_whole_prefix() -> Property:
             for prefix in outcome.asked:
                 if prefix != heard[: len(prefix)] or not prefix:
                     return _(
-                        "next_logits was asked with {prefix}, where the words so far, "
+                        "Once next_logits was asked with {prefix}, where the words so far, "
                         "with bos first, are {heard}."
                     ).format(prefix=list(prefix), heard=list(heard))
         return ""
@@ -242,7 +243,7 @@ def same_every_time() -> Property:
     """Two calls give one sentence: nothing is drawn."""
 
     def test(records: Records) -> str:
-        case, outcome = _first(records)
+        case, outcome = original(records)
         if _tokens(outcome) == _tokens(records[f"{case.name}, again"][1]):
             return ""
         return _(
@@ -259,10 +260,10 @@ def a_larger_bound_only_adds() -> Property:
     name = "a smaller bound"
 
     def cases(first: Case) -> list[Case]:
-        return [_with(first, name, {3: first.arguments[3] - 4})]
+        return [exchange(first, name, {3: first.arguments[3] - 4})]
 
     def test(records: Records) -> str:
-        long, short = _tokens(_first(records)[1]), _tokens(records[name][1])
+        long, short = _tokens(original(records)[1]), _tokens(records[name][1])
         if long[: len(short)] == short:
             return ""
         return _(
