@@ -231,8 +231,8 @@ def asked_with_the_whole_prefix() -> Property:
             for prefix in outcome.asked:
                 if prefix != heard[: len(prefix)] or not prefix:
                     return _(
-                        "Once next_logits was asked with {prefix}, where the words so far, "
-                        "with bos first, are {heard}."
+                        "Once next_logits was asked with {prefix}, where the words so "
+                        "far, with bos first, are {heard}."
                     ).format(prefix=list(prefix), heard=list(heard))
         return ""
 
