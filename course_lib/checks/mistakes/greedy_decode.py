@@ -274,6 +274,19 @@ def search_begins_at_zero(next_logits, bos, eos, max_len):
 
 @MISTAKES.add(
     N_(
+        "The sign of the logits is ignored: a logit far below 0 counts like one far "
+        "above. The most likely word has the largest logit, not the largest size."
+    ),
+    _example(5, EOS, negative=True),
+    SECTION,
+    "classroom: 'the strongest' read as 'the largest size'",
+)
+def sign_ignored(next_logits, bos, eos, max_len):
+    return _greedy(lambda prefix: next_logits(prefix).abs(), bos, eos, max_len)
+
+
+@MISTAKES.add(
+    N_(
         "The loop stops at bos as well. Only eos ends a sentence; bos in the middle is "
         "odd, but it is a word like any other."
     ),

@@ -175,6 +175,20 @@ def log_missing(logits, labels, pad):
 
 @MISTAKES.add(
     N_(
+        "The minus sign is missing: log p is negative, and a loss that is made small "
+        "would make the labels unlikely. The loss is -log p."
+    ),
+    SURE,
+    SECTION,
+    "classroom: a minus sign lost",
+)
+def minus_forgotten(logits, labels, pad):
+    real = labels != pad
+    return -F.cross_entropy(logits[real], labels[real])
+
+
+@MISTAKES.add(
+    N_(
         "The logits are taken for log-probabilities: there is no softmax. The loss can "
         "fall below 0 without end."
     ),
@@ -220,6 +234,21 @@ def zero_taken_for_pad(logits, labels, pad):
 
 @MISTAKES.add(
     N_(
+        "0 is taken for padding, whatever pad is: word 0 is left out, and padding with "
+        "another number is not. pad is an argument."
+    ),
+    (tensor([[[0.0, 0.0], [2.0, 0.0]]]), tensor([[1, 0]], torch.int64), 2),
+    SECTION,
+    "https://github.com/EleutherAI/gpt-neo/pull/45",
+    id="zero-taken-for-pad",
+)
+def words_above_zero(logits, labels, pad):
+    real = labels > 0
+    return F.cross_entropy(logits[real], labels[real])
+
+
+@MISTAKES.add(
+    N_(
         "The logits at padding are set to 0, and the places are still counted: equal "
         "logits cost ln V each. Leave the places out of the mean."
     ),
@@ -246,6 +275,23 @@ def padding_looked_up(logits, labels, pad):
     real = labels != pad
     found = logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
     return -(found * real).sum() / real.sum()
+
+
+@MISTAKES.add(
+    N_(
+        "Padding is looked up among the logits before it is left out. That works while "
+        "pad is a word, 0 to V - 1; another number, such as -100, has no logit. Choose "
+        "the real labels first."
+    ),
+    (tensor([[[0.0, 0.0], [4.0, 0.0]]]), tensor([[1, 2]], torch.int64), 2),
+    SECTION,
+    "classroom: gather first, mask afterwards",
+    id="padding-looked-up",
+)
+def padding_judged_and_then_masked(logits, labels, pad):
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+    real = labels != pad
+    return (losses * real).sum() / real.sum()
 
 
 @MISTAKES.add(

@@ -131,6 +131,19 @@ def warmup_to_the_half(step, d_model, warmup):
 
 @MISTAKES.add(
     N_(
+        "The climbing term is step / warmup, which climbs to 1 and is cut by the "
+        "falling one long before. Divide by √warmup as well: the exponent is -1.5."
+    ),
+    (2, 4, 4),
+    SECTION,
+    "classroom: 'a share step / warmup of the way' without the height of the peak",
+)
+def climbs_to_one(step, d_model, warmup):
+    return d_model**-0.5 * min(step**-0.5, step / warmup)
+
+
+@MISTAKES.add(
+    N_(
         "Nothing climbs: the second term is missing, or so large that it is never the "
         "smaller one, as with the exponent +1.5. It is step * warmup^-1.5."
     ),
