@@ -2,7 +2,7 @@ import { causalMask, dot, maskedSoftmax, paddingMask, transpose, windowMask } fr
 import { choice, fixed } from "./controls.js";
 import { button, explorer } from "./frame.js";
 import { matrix } from "./matrix.js";
-import { freshId, html } from "./parts.js";
+import { freshId, html, rich } from "./parts.js";
 
 const TEXT = {
   en: {
@@ -11,11 +11,11 @@ const TEXT = {
     ready: "Ready-made masks", all: "Everything", causal: "Causal", padding: "Padding", window: "Window of 2",
     weights: "Weights", how: "Click, drag, or press the space bar, to hide a key or show it.", corner: "query ↓ key →",
     visible: "visible", hidden: "hidden",
-    row: (query) => `The row of ${query}`,
+    row: (query) => `The row of “${query}”`,
     key: "key", score: "score", power: "e^score", weight: "weight", value: "value (who, how)", sum: "sum",
-    output: (query) => `output of ${query}`,
-    nothing: (query) => `${query} sees nothing: its weights and its output are zero.`,
-    said: (query, key, weight, out) => `${query} looks at ${key} with ${weight}; output ${out}.`,
+    output: (query) => `output of “${query}”`,
+    nothing: (query) => `“${query}” sees nothing: its weights and its output are zero.`,
+    said: (query, key, weight, out) => `“${query}” looks at “${key}” with ${weight}; output ${out}.`,
   },
   ko: {
     name: "탐색기: 누가 누구를 볼 수 있나요?",
@@ -23,11 +23,11 @@ const TEXT = {
     ready: "미리 만든 마스크", all: "모두", causal: "인과", padding: "패딩", window: "너비 2의 윈도",
     weights: "가중치", how: "누르거나 끌거나 스페이스 바를 눌러 키를 가리고 드러냅니다.", corner: "쿼리 ↓ 키 →",
     visible: "보임", hidden: "가려짐",
-    row: (query) => `${query} 행`,
+    row: (query) => `‘${query}’ 행`,
     key: "키", score: "점수", power: "e^점수", weight: "가중치", value: "밸류 (누가, 어떻게)", sum: "합",
-    output: (query) => `${query}의 출력`,
-    nothing: (query) => `${query}에게는 보이는 것이 없습니다. 가중치와 출력이 0입니다.`,
-    said: (query, key, weight, out) => `${query}가 ${key}를 보는 가중치 ${weight}, 출력 ${out}.`,
+    output: (query) => `‘${query}’의 출력`,
+    nothing: (query) => `‘${query}’에게는 보이는 것이 없습니다. 가중치와 출력이 0입니다.`,
+    said: (query, key, weight, out) => `‘${query}’에서 ‘${key}’로 가는 가중치 ${weight}, 출력 ${out}.`,
   },
 };
 
@@ -95,7 +95,7 @@ function judgeShare({ board, mask }, { scores }) {
 // One row in numbers: score, power, weight and value of each key, and their sums.
 function rowTable(board, t) {
   const caption = html("caption");
-  const head = [t.key, t.score, t.power, t.weight, t.value].map((text) => html("th", { scope: "col" }, text));
+  const head = [t.key, t.score, t.power, t.weight, t.value].map((text) => html("th", { scope: "col" }, ...rich(text)));
   const lines = board.keys.map((key) => {
     const cells = [0, 1, 2, 3].map(() => html("td"));
     return { node: html("tr", {}, html("th", { scope: "row" }, key), ...cells), cells };

@@ -25,17 +25,14 @@ export function keepKeys(node) {
   return node;
 }
 
-// `code` between backticks; d_k as a letter with a small index.
+// `code` between backticks; d_k with a small index, e^2 with a raised one.
 export function rich(text) {
   return text.split("`").flatMap((part, odd) => (odd % 2 ? [html("code", {}, part)] : indexed(part)));
 }
 
 function indexed(text) {
-  return text
-    .split(/\b([A-Za-z])_([a-z]+|\d+)/)
-    .flatMap((part, i, all) =>
-      i % 3 === 0 ? [part] : i % 3 === 1 ? [html("i", {}, part), html("sub", {}, all[i + 1])] : [],
-    );
+  return text.split(/\b([A-Za-z][_^](?:[a-zT]+|[가-힣]+|\d+))/).flatMap((part, odd) =>
+    odd % 2 ? [html("i", {}, part[0]), html(part[1] === "_" ? "sub" : "sup", {}, part.slice(2))] : [part]);
 }
 
 let counter = 0;

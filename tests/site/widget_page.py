@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import anywidget
@@ -15,7 +16,8 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,">
 <style>
-:root {{ color-scheme: light dark; font-family: "Noto Sans KR", sans-serif; }}
+@font-face {{ font-family: Korean; src: url(NotoSansKR-Regular.otf); }}
+:root {{ color-scheme: light dark; font-family: sans-serif{korean}; }}
 html {{ background: Canvas; }}
 body {{ margin: 0; padding: 0 1rem; }}
 </style>
@@ -30,11 +32,18 @@ body {{ margin: 0; padding: 0 1rem; }}
 DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 
+def korean_font(folder: Path) -> str:
+    """Put a Korean font beside the page, for machines without one; say its name."""
+    package = find_spec("pylopdf_fonts_ko")
+    if not package or not package.origin:
+        return ""
+    shutil.copy2(Path(package.origin).parent / "NotoSansKR-Regular.otf", folder)
+    return ", Korean"
+
+
 def write_page(folder: Path, widget: anywidget.AnyWidget, lang: str = "en") -> Path:
     """Write the page of a widget and the host beside it; return the page."""
-    data = embed_data(views=[widget], drop_defaults=False)
-    state = {"version_major": 2, "version_minor": 0, "state": data["manager_state"]}
-    state["state"] = data["manager_state"]["state"]
+    state = embed_data(views=[widget], drop_defaults=False)["manager_state"]
     page = folder / f"{type(widget).__name__}.{lang}.html"
     page.write_text(
         PAGE.format(
@@ -42,6 +51,7 @@ def write_page(folder: Path, widget: anywidget.AnyWidget, lang: str = "en") -> P
             name=type(widget).__name__,
             mime=MIME,
             picture=DOT,
+            korean=korean_font(folder),
             state=json.dumps(state).replace("</", "<\\/"),
             view=json.dumps({"model_id": widget.model_id}),
         ),
