@@ -45,15 +45,12 @@ export function slopes(weights) {
   return weights.map((w) => w * (1 - w));
 }
 
-// Norm of the Jacobian diag(w) - w wᵀ: the root of the sum of all squared entries.
+// Norm of the Jacobian diag(w) - w wᵀ, the root of the sum of all squared entries,
+// which is Σw² - 2Σw³ + (Σw²)². Rounding may take that below 0.
 export function jacobianNorm(weights) {
-  let squares = 0;
-  weights.forEach((a, i) => {
-    weights.forEach((b, j) => {
-      squares += ((i === j ? a : 0) - a * b) ** 2;
-    });
-  });
-  return Math.sqrt(squares);
+  const squares = sum(weights.map((w) => w ** 2));
+  const cubes = sum(weights.map((w) => w ** 3));
+  return Math.sqrt(Math.max(squares - 2 * cubes + squares ** 2, 0));
 }
 
 // ---- Attention --------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 from site_checks import ROOT, TOC_PAGES, Visit, build_book, is_fresh, serve
 
 CHROMIUM_FLAGS = [
@@ -36,14 +36,19 @@ def served(site: Path) -> Iterator[str]:
     yield from serve(site)
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium_path(playwright: Playwright) -> str:
+    """The Chromium to use: the one named, the system's, or Playwright's own."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     path = os.environ.get("CHROMIUM") or next(
         filter(None, map(shutil.which, names)), ""
     )
+    return path or playwright.chromium.executable_path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        path = path or playwright.chromium.executable_path
+        path = chromium_path(playwright)
         if not Path(path).exists():
             missing = "no Chromium: install it, or name it in the variable CHROMIUM"
             if os.environ.get("CI") == "true":

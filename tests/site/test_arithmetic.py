@@ -64,7 +64,7 @@ def test_one_row(call: Call, size: float, divisor: float) -> None:
     close(call("softmax", scores, divisor), weights, 1e-9)
     close(call("entropy", weights), torch.special.entr(weights).sum(), 1e-9)
     close(call("slopes", weights), jacobian.diagonal(), 1e-9)
-    close(call("jacobianNorm", weights), jacobian.norm(), 1e-9)
+    close(call("jacobianNorm", weights), jacobian.norm(), 1e-7)
     close(call("mean", scores), scores.mean(), 1e-9)
 
 
