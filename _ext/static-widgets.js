@@ -199,6 +199,7 @@
     const view = document.createElement("div");
     view.className = "static-widget";
     script.after(view);
+    view.addEventListener("failed", (event) => fail(view, event.detail));
     if (!states[id]) fail(view, TEXT.failed(TEXT.noState));
     else if (states[id].model_module !== "anywidget") fail(view, TEXT.kernel);
     else mount(view, id);

@@ -39,11 +39,13 @@ export function explorer(name, text, start, build) {
       const live = html("p", { class: "co-hidden", role: "status" });
       let parts, tasks, timer;
 
-      // Whatever fails, a sentence says so in place of the explorer.
+      // Whatever fails, a sentence says so in place of the explorer; a page that hears
+      // of it adds the still picture.
       const guarded = (run) => {
         try { return run(); } catch (error) {
           const sentence = `${FRAME[lang].failed(error.message)} ${model.get("instead")[lang]}`;
           el.replaceChildren(html("p", { lang, role: "alert" }, sentence));
+          el.dispatchEvent(new CustomEvent("failed", { bubbles: true, detail: sentence }));
           throw error;
         }
       };

@@ -25,6 +25,7 @@ export function matrix({ caption, corner, rows, columns, onPoint, onPaint }) {
     html("thead", {}, html("tr", {}, html("th", { scope: "col" }, corner), ...heads.columns)),
     html("tbody", {}, ...lines));
   cells[0][0].tabIndex = 0;
+  table.toggleAttribute("data-paint", Boolean(onPaint));
 
   const placeOf = (node) => {
     const cell = node?.closest?.(".co-cell");

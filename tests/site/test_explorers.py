@@ -22,6 +22,15 @@ NAMES = list(WAYS)
 TASKS = [(name, task) for name in NAMES for task in WAYS[name]]
 
 
+# An explorer is loaded from a blob: break it there, and leave Playwright's own code.
+BROKEN = """() => {
+  const assign = Object.assign;
+  Object.assign = (...given) => {
+    if (new Error().stack.includes("blob:")) throw new Error("planted");
+    return assign(...given);
+  };
+}"""
+
 Show = Callable[..., "Shown"]
 
 
@@ -301,6 +310,31 @@ def test_a_failure_is_said_with_the_still_picture(
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_failure_while_it_is_used_is_said_too(
+    chromium: Browser, base: str, name: str
+) -> None:
+    shown = Shown(Visit(chromium, base, f"{name}.en.html"))
+    shown.page.evaluate(BROKEN)
+    shown.press("Reset", keys=False)
+    view = shown.page.locator(".static-widget")
+    assert view.inner_text().startswith("This explorer stopped (planted).")
+    assert view.locator("img").count() == 1
+    assert "planted" in str(shown.visit.errors)
+    shown.visit.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_language_of_its_own_wins_over_the_pages(
+    show: Show, folder: Path, name: str
+) -> None:
+    explorer = getattr(widgets, name)()
+    explorer.lang = "ko"
+    write_page(folder, explorer).rename(folder / f"{name}.own.html")
+    write_page(folder, getattr(widgets, name)())
+    assert "탐색기" in show(name, "own").box.inner_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_was_solved_is_kept_until_it_is_cleared(show: Show, name: str) -> None:
     shown = show(name)
     task, ways = next(iter(WAYS[name].items()))
@@ -372,6 +406,13 @@ def test_pointing_lights_the_row_the_words_and_the_term(show: Show) -> None:
     assert lit.locator("th[scope=row]").all_inner_texts() == ["sing", "birds"]
     assert shown.box.locator(".mp-sum [data-lit]").inner_text() == "0.22 · (10, 0)"
     assert "output of “sing” = 0.08" in shown.box.locator(".mp-sum").inner_text()
+
+
+def test_the_share_is_found_in_korean_too(show: Show) -> None:
+    """There the verb comes last: another row, the same scores."""
+    shown = show("MaskPainter", "ko")
+    shown.paint(("1111", "1111", "1111", "0101"), keys=False)
+    assert shown.judge("share") == "right"
 
 
 def test_the_weights_are_pytorchs(show: Show) -> None:
