@@ -16,7 +16,8 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,">
 <style>
-@font-face {{ font-family: Korean; src: url(NotoSansKR-Regular.otf); }}
+@font-face {{ font-family: Korean; src: url(NotoSansKR-Regular.otf);
+  font-weight: 100 900; }}
 :root {{ color-scheme: light dark; font-family: sans-serif{korean}; }}
 html {{ background: Canvas; }}
 body {{ margin: 0; padding: 0 1rem; }}
