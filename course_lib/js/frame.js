@@ -120,7 +120,8 @@ function taskItem(model, lang, { id, name, texts, mistakes }, given, state, guar
     verdict.replaceChildren(html("strong", {}, head), " ",
       ...(mistake ? [html("code", {}, mistake.id), " "] : []),
       ...rich(filled(mistake ? text : text[key], numbers)));
-    model.set("verdicts", { ...model.get("verdicts"), [name]: [key, numbers] });
+    const { [name]: _, ...others } = model.get("verdicts");
+    model.set("verdicts", { ...others, [name]: [key, numbers] }); // the newest is the last
     if (key === "right") solve(model, id);
     model.save_changes();
   }));

@@ -9,7 +9,7 @@ import anywidget
 import traitlets
 
 from course_lib.checks import Report
-from course_lib.widgets.tasks import read_tasks, report
+from course_lib.widgets.tasks import read_tasks
 
 HERE = Path(__file__).parents[1]
 FRAME = ("parts.js", "frame.js", "controls.js")
@@ -77,4 +77,6 @@ class Explorer(Solvable):
     @property
     def report(self) -> Report:
         """What became of the tasks; the solved ones count in `checks.progress()`."""
-        return report(self.chapter, self.tasks, self.solved, self.verdicts)
+        from course_lib.checks.tasks import report_tasks
+
+        return report_tasks(self.chapter, self.tasks, self.solved, self.verdicts)

@@ -1,4 +1,4 @@
-"""The tasks of the explorers: their texts, and the report on what became of them.
+"""The tasks of the explorers: their texts.
 
 A file `tasks/NN.toml` holds, in English and Korean side by side, the things to try and
 for each task what is asked and what is said to each kind of answer. The misconceptions
@@ -11,9 +11,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from course_lib.checks import EXERCISES, Report
-from course_lib.checks.language import LANGUAGES, LOCALE, spoken
-from course_lib.checks.language import translate as _
+from course_lib.checks import EXERCISES
+from course_lib.checks.language import LANGUAGES, LOCALE
 
 Texts = dict[str, Any]
 
@@ -81,50 +80,3 @@ def _said(message: str, language: str) -> str:
     """A message of the checks in a language, whichever one they speak now."""
     catalogue = gettext.translation("checks", LOCALE, [language], fallback=True)
     return catalogue.gettext(message)
-
-
-def report(
-    chapter: int, tasks: list[Texts], solved: list[str], verdicts: Texts
-) -> Report:
-    """Say which tasks are solved, and what was said last about the others.
-
-    The tasks that were tried are noted for `checks.progress()`.
-    """
-    from course_lib.checks.progress import record
-
-    lines = []
-    wrong: tuple[str, str | None, bool] | None = None
-    language = spoken()
-    for task in tasks:
-        done, name = task["id"] in solved, task["name"]
-        words = _("solved") if done else _("not yet") if name in verdicts else _("open")
-        lines.append(f"{name:10} {words}")
-        if done or name in verdicts:
-            record(task["id"], done)
-        if name in verdicts and not done:
-            wrong = _verdict(task, language, *verdicts[name])
-    count = sum(task["id"] in solved for task in tasks)
-    head = _("{solved} of {count} tasks of this explorer are solved.").format(
-        solved=count, count=len(tasks)
-    )
-    text, diagnosis, convention = wrong or ("", None, False)
-    status = "wrong" if wrong else "not_attempted"
-    return Report(
-        f"explorer-{chapter:02d}",
-        "passed" if count == len(tasks) else status,  # type: ignore[arg-type]
-        f"{head} {text}".strip(),
-        diagnosis=diagnosis,
-        example="\n".join(lines),
-        convention=convention,
-    )
-
-
-def _verdict(
-    task: Texts, language: str, key: str, numbers: Texts
-) -> tuple[str, str | None, bool]:
-    """What was said to an answer: text, misconception, whether a convention."""
-    mistake = task["mistakes"].get(key)
-    text = mistake[language] if mistake else task["texts"][language][key]
-    for name, number in numbers.items():
-        text = text.replace("{" + name + "}", str(number))
-    return text, mistake and mistake["id"], bool(mistake and mistake["convention"])

@@ -246,10 +246,12 @@ def test_a_report_reads_what_was_solved(monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert "The mask is inverted" in report.message and report.convention
     assert "inverted" in report._repr_html_()
-    explorer.verdicts = {"share": ["low", {"weight": "0.58"}]}
+    explorer.verdicts |= {"share": ["low", {"weight": "0.58"}]}
     assert "0.58" in explorer.report.message and explorer.report.diagnosis is None
     explorer.solved = ["explorer-04/causal"]
     assert "1 of 4" in explorer.report.message
+    assert "causal      solved\npadding     open" in explorer.report.message
+    assert explorer.report.status == "wrong"
     explorer.solved = list(explorer.task_ids)
     assert explorer.report.passed and explorer.report.diagnosis is None
 
