@@ -8,6 +8,8 @@ from .attention import scaled_dot_product_attention, softmax
 from .decoding import greedy_decode
 from .exercise import SESSION, Exercise
 from .heads import merge_heads, multi_head_attention, split_heads
+from .language import set_language
+from .language import translate as _
 from .lookup import project_qkv, soft_lookup
 from .masks import causal_mask, masked_attention, padding_mask
 from .positions import add_positions, shift_matrix, sinusoidal_encoding
@@ -43,14 +45,25 @@ EXERCISES: dict[str, Exercise] = {
 
 def progress() -> Note:
     """Show which exercises passed in this session, and what comes next."""
-    words = {True: "passed", False: "not yet", None: "not tried"}
+    words = {True: _("passed"), False: _("not yet"), None: _("not tried")}
     rows = [(name, words[SESSION.get(name)]) for name in EXERCISES]
     passed = sum(SESSION.get(name, False) for name in EXERCISES)
-    head = f"{passed} of {len(EXERCISES)} passed in this session"
+    head = _("{passed} of {count} passed in this session").format(
+        passed=passed, count=len(EXERCISES)
+    )
     width = max(map(len, EXERCISES))
     text = "\n".join([head, *(f"{name:{width}}  {word}" for name, word in rows)])
     table = "\n".join(f"| `{name}` | {word} |" for name, word in rows)
-    return Note(text, f"**{head}**\n\n| exercise | |\n|:--|:--|\n{table}")
+    column = _("exercise")
+    return Note(text, f"**{head}**\n\n| {column} | |\n|:--|:--|\n{table}")
 
 
-__all__ = ["EXERCISES", "Exercise", "Note", "Report", "progress", *EXERCISES]
+__all__ = [
+    "EXERCISES",
+    "Exercise",
+    "Note",
+    "Report",
+    "progress",
+    "set_language",
+    *EXERCISES,
+]

@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
+from .language import mark as N_
+from .language import spoken
+from .language import translate as _
+
 Status = Literal["passed", "wrong", "not_attempted", "error", "timed_out"]
 
 # Icon, words and colour of each status. The colours are mid-tones that stand out
 # on white and on black; the words and the icon say the same without colour.
 LOOKS: dict[Status, tuple[str, str, str]] = {
-    "passed": ("✓", "Passed", "#23906f"),
-    "wrong": ("✗", "Not yet", "#d4573f"),
-    "not_attempted": ("○", "Not attempted yet", "#7d858d"),
-    "error": ("!", "Your code stopped with an error", "#d4573f"),
-    "timed_out": ("…", "Given up", "#c07a1c"),
+    "passed": ("✓", N_("Passed"), "#23906f"),
+    "wrong": ("✗", N_("Not yet"), "#d4573f"),
+    "not_attempted": ("○", N_("Not attempted yet"), "#7d858d"),
+    "error": ("!", N_("Your code stopped with an error"), "#d4573f"),
+    "timed_out": ("…", N_("Given up"), "#c07a1c"),
 }
 
 # The ladder that an answer climbs.
@@ -74,8 +78,9 @@ class Report:
 
     def _look(self) -> tuple[str, str, str]:
         if self.convention:
-            return "⇄", "Another convention", "#c07a1c"
-        return LOOKS[self.status]
+            return "⇄", _("Another convention"), "#c07a1c"
+        icon, words, colour = LOOKS[self.status]
+        return icon, _(words), colour
 
     def __bool__(self) -> bool:
         return self.passed
@@ -85,9 +90,9 @@ class Report:
         name = f" [{self.diagnosis}]" if self.diagnosis else ""
         lines = [f"{self.exercise}: {words.lower()}{name}", self.message]
         if self.section:
-            lines.append(f"Read: {self.section}")
+            lines.append(_("Read: {section}").format(section=self.section))
         if self.printed:
-            lines.append(f"Your code printed:\n{self.printed}")
+            lines += [_("Your code printed:"), self.printed]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -102,13 +107,15 @@ class Report:
         if self.example:
             parts.append(f'<pre style="{PRE}">{escape(self.example)}</pre>')
         if self.section:
-            parts.append(f"<div>Read: {escape(self.section)}</div>")
+            read = _("Read: {section}").format(section=self.section)
+            parts.append(f"<div>{escape(read)}</div>")
         if self.printed:
-            parts.append("<div>Your code printed:</div>")
+            parts.append(f"<div>{_('Your code printed:')}</div>")
             parts.append(f'<pre style="{PRE}">{escape(self.printed)}</pre>')
-        style = BOX.format(colour=colour)
-        inside = "".join(parts)
-        return f'<div class="check-report" role="status" style="{style}">{inside}</div>'
+        style, inside = BOX.format(colour=colour), "".join(parts)
+        lang = "" if spoken() == "en" else f' lang="{spoken()}"'
+        box = f'<div class="check-report" role="status"{lang} style="{style}">'
+        return f"{box}{inside}</div>"
 
     def raise_for_failure(self) -> None:
         """Raise `AssertionError(message)` unless the answer passed."""

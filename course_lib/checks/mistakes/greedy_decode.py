@@ -5,7 +5,7 @@ from ..catalogue import Catalogue
 from ..language import mark as N_
 from ..script import Script
 
-SECTION = "chapter 9, Greedy decoding"
+SECTION = N_("chapter 9, Greedy decoding")
 
 MISTAKES = Catalogue()
 BOS, EOS = 1, 2

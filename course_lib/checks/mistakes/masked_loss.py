@@ -10,7 +10,7 @@ from ..cases import tensor
 from ..catalogue import Catalogue
 from ..language import mark as N_
 
-SECTION = "chapter 9, A loss that skips the padding"
+SECTION = N_("chapter 9, A loss that skips the padding")
 
 MISTAKES = Catalogue()
 # One sentence: a real word with logits [0, 0], a loss of ln 2; and padding.

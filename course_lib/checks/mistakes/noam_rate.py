@@ -4,7 +4,7 @@
 from ..catalogue import Catalogue
 from ..language import mark as N_
 
-SECTION = "chapter 9, Warm-up"
+SECTION = N_("chapter 9, Warm-up")
 
 MISTAKES = Catalogue()
 # step, d_model, warmup: the first update, the highest rate, and one after it.

@@ -7,7 +7,7 @@ from ..cases import tensor
 from ..catalogue import Catalogue
 from ..language import mark as N_
 
-SECTION = "chapter 9, Teacher forcing"
+SECTION = N_("chapter 9, Teacher forcing")
 
 MISTAKES = Catalogue()
 # bos is 1; one sentence of two words, and two of them.
