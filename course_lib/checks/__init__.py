@@ -7,11 +7,12 @@ course order, and `progress()` shows what passed in this session.
 from .attention import scaled_dot_product_attention, softmax
 from .decoding import greedy_decode
 from .exercise import SESSION, Exercise
-from .heads import merge_heads, multi_head_attention, split_heads
+from .heads import merge_heads, split_heads
 from .language import set_language
 from .language import translate as _
 from .lookup import project_qkv, soft_lookup
 from .masks import causal_mask, masked_attention, padding_mask
+from .multi_head import multi_head_attention
 from .positions import add_positions, shift_matrix, sinusoidal_encoding
 from .recurrent import additive_scores, context_vector
 from .report import Note, Report
