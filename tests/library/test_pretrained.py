@@ -13,9 +13,6 @@ from course_lib.pretrained import TextEncoder
 
 transformers = pytest.importorskip("transformers")
 SENTENCES = ["Small birds sing at night.", "They sing, for the night is long and warm."]
-    "Small birds sing at night.",
-    "They sing because the night is long and warm.",
-]
 
 
 def bert(**settings: object) -> "transformers.BertModel":
