@@ -180,6 +180,7 @@ def test_words_around_a_report_are_korean() -> None:
     wrong = softmax.misconceptions[0].wrong
     for answer in (softmax.right_answer, wrong, printing, unwritten, 3):
         report = softmax.check(answer)
+        assert ' lang="ko"' in report._repr_html_(), "for screen readers"
         for text in (str(report), re.sub("<[^>]*>", " ", report._repr_html_())):
             assert not ENGLISH.search(CODE.sub("", text)), text
     for note in (softmax.hint(), checks.progress()):
