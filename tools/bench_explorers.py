@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "site"))
 
 from conftest import CHROMIUM_FLAGS, chromium_path
-from explorer_tasks import WAYS
+from ways import WAYS
 from widget_page import write_page
 
 from course_lib import widgets

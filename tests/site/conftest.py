@@ -9,6 +9,10 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, Playwright, sync_playwright
 from site_checks import ROOT, TOC_PAGES, Visit, build_book, is_fresh, serve
+from ways import WAYS
+from widget_page import Shown, write_page
+
+from course_lib import widgets
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -86,6 +90,40 @@ def looks(chromium: Browser, served: str) -> Callable[[str, str], dict]:
         return seen[page, scheme]
 
     return look
+
+
+@pytest.fixture(scope="session")
+def explorers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every explorer on a page, `Name.en.html` and `Name.ko.html`."""
+    folder = tmp_path_factory.mktemp("explorers")
+    for name in WAYS:
+        for lang in ("en", "ko"):
+            write_page(folder, getattr(widgets, name)(), lang)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def explorers_served(explorers: Path) -> Iterator[str]:
+    yield from serve(explorers)
+
+
+@pytest.fixture
+def show(chromium: Browser, explorers_served: str) -> Iterator[Callable[..., Shown]]:
+    """`show("Sharpness", "ko")`: an explorer, the network blocked, without errors."""
+    visits: list[Visit] = []
+
+    def open_page(
+        name: str, lang: str = "en", at: str = "", **options: object
+    ) -> Shown:
+        page = f"{name}.{lang}.html"
+        visits.append(Visit(chromium, at or explorers_served, page, **options))
+        return Shown(visits[-1])
+
+    yield open_page
+    errors = [each.errors + each.blocked for each in visits]
+    for each in visits:
+        each.close()
+    assert not any(errors), errors
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
