@@ -6,7 +6,7 @@ NOTEBOOKS ?= $(wildcard chapters/*.ipynb)
 WORKERS ?= 2
 export PYTHONUTF8 = 1
 # One test file or notebook a worker: more threads would only wait for each other.
-TEST = OMP_NUM_THREADS=1 COURSE_DEVICE=cpu COURSE_LANG=en $(BIN)/python -X warn_default_encoding -m pytest -n $(WORKERS) --dist loadfile
+TEST = OMP_NUM_THREADS=1 COURSE_DEVICE=cpu COURSE_LANG=en COURSE_PROGRESS=off $(BIN)/python -X warn_default_encoding -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: help book serve lab test test-library test-notebooks test-site lint gpu \
 	notebooks forms messages measure bench clean

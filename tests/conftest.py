@@ -8,3 +8,6 @@ settings.register_profile(
     "course", deadline=None, derandomize=os.environ.get("CI") == "true"
 )
 settings.load_profile("course")
+
+# No test touches what the person who runs it has passed.
+os.environ["COURSE_PROGRESS"] = "off"

@@ -47,7 +47,8 @@ def execute(path: Path, set_time: bool = False) -> float:
         store_widget_state=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
-    os.environ["COURSE_DEVICE"] = "cpu"
+    os.environ |= {"COURSE_DEVICE": "cpu", "COURSE_LANG": "en"}
+    os.environ |= {"COURSE_BUTTONS": "0", "COURSE_PROGRESS": "off"}  # a page has none
     os.environ["COURSE_LANG"] = "en"
     start = time.perf_counter()
     client.execute()

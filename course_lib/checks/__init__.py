@@ -1,21 +1,22 @@
 """The exercises of the course: `checks.softmax.check(my_softmax)`.
 
 Each exercise has `check`, `hint` and `solution`; `EXERCISES` holds them all, in
-course order, and `progress()` shows what passed in this session.
+course order, and `progress()` shows what passed and what comes next.
 """
 
 from .attention import scaled_dot_product_attention, softmax
 from .decoding import greedy_decode
-from .exercise import SESSION, Exercise
+from .exercise import Exercise
 from .heads import merge_heads, split_heads
 from .language import set_language
-from .language import translate as _
 from .lookup import project_qkv, soft_lookup
 from .masks import causal_mask, masked_attention, padding_mask
 from .multi_head import multi_head_attention
+from .overview import Overview, overview
 from .positions import add_positions, shift_matrix, sinusoidal_encoding
 from .recurrent import additive_scores, context_vector
 from .report import Note, Report
+from .store import export_progress, import_progress
 from .training import masked_loss, noam_rate, teacher_forcing
 
 EXERCISES: dict[str, Exercise] = {
@@ -44,19 +45,9 @@ EXERCISES: dict[str, Exercise] = {
 }
 
 
-def progress() -> Note:
-    """Show which exercises passed in this session, and what comes next."""
-    words = {True: _("passed"), False: _("not yet"), None: _("not tried")}
-    rows = [(name, words[SESSION.get(name)]) for name in EXERCISES]
-    passed = sum(SESSION.get(name, False) for name in EXERCISES)
-    head = _("{passed} of {count} passed in this session").format(
-        passed=passed, count=len(EXERCISES)
-    )
-    width = max(map(len, EXERCISES))
-    text = "\n".join([head, *(f"{name:{width}}  {word}" for name, word in rows)])
-    table = "\n".join(f"| `{name}` | {word} |" for name, word in rows)
-    column = _("exercise")
-    return Note(text, f"**{head}**\n\n| {column} | |\n|:--|:--|\n{table}")
+def progress() -> Overview:
+    """Show which exercises are passed, chapter by chapter, and what comes next."""
+    return overview(EXERCISES)
 
 
 __all__ = [
@@ -64,6 +55,8 @@ __all__ = [
     "Exercise",
     "Note",
     "Report",
+    "export_progress",
+    "import_progress",
     "progress",
     "set_language",
     *EXERCISES,

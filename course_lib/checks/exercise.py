@@ -21,10 +21,8 @@ from .compare import HALVES
 from .language import translate as _
 from .report import Note, Report, folded
 from .run import on_our_side, run
+from .store import record
 from .verdict import Property
-
-# Whether the last answer to an exercise passed, in this session.
-SESSION: dict[str, bool] = {}
 
 KEPT = 4  # sets of cases kept in memory for each exercise
 
@@ -162,7 +160,7 @@ class Exercise:
                 "{exercise}.check(my_function). This is of type {type}."
             ).format(exercise=self.id, type=type(answer).__name__)
             report = Report(self.id, "not_attempted", said)
-        SESSION[self.id] = report.passed
+        record(self.id, report.passed)
         return report
 
     def hint(self) -> Note:

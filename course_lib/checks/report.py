@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
+from .buttons import view
 from .language import mark as N_
 from .language import spoken
 from .language import translate as _
@@ -22,7 +23,8 @@ LOOKS: dict[Status, tuple[str, str, str]] = {
 }
 
 # The ladder that an answer climbs.
-RUNGS = ("shape", "small numbers", "random numbers", "properties")
+RUNGS = (N_("shape"), N_("small numbers"), N_("random numbers"), N_("properties"))
+STEPS = {True: ("✓", N_("passed")), False: ("✗", N_("failed")), None: ("–", "-")}
 
 BOX = (
     "border:1px solid {colour};border-left-width:6px;border-radius:6px;"
@@ -35,7 +37,7 @@ PRE = (
 )
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Text as HTML; what stands between backticks is code."""
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
@@ -89,6 +91,9 @@ class Report:
         words = self._look()[1]  # no icon: a Korean Windows console has none
         name = f" [{self.diagnosis}]" if self.diagnosis else ""
         lines = [f"{self.exercise}: {words.lower()}{name}", self.message]
+        if self.ladder:
+            steps = [f"{_(rung)} {_(STEPS[done][1])}" for rung, done in self.ladder]
+            lines.append(", ".join(steps))
         if self.section:
             lines.append(_("Read: {section}").format(section=self.section))
         if self.printed:
@@ -103,7 +108,7 @@ class Report:
         head += f" · <code>{escape(self.exercise)}</code>"
         if self.diagnosis:
             head += f" · <code>{escape(self.diagnosis)}</code>"
-        parts = [head, f"<div>{_prose(self.sentence)}</div>"]
+        parts = [head, f"<div>{prose(self.sentence)}</div>"]
         if self.example:
             parts.append(f'<pre style="{PRE}">{escape(self.example)}</pre>')
         if self.section:
@@ -112,10 +117,25 @@ class Report:
         if self.printed:
             parts.append(f"<div>{_('Your code printed:')}</div>")
             parts.append(f'<pre style="{PRE}">{escape(self.printed)}</pre>')
+        if self.ladder:
+            steps = [self._step(rung, done) for rung, done in self.ladder]
+            parts.append(f"<div>{' · '.join(steps)}</div>")
         style, inside = BOX.format(colour=colour), "".join(parts)
         lang = "" if spoken() == "en" else f' lang="{spoken()}"'
         box = f'<div class="check-report" role="status"{lang} style="{style}">'
         return f"{box}{inside}</div>"
+
+    @staticmethod
+    def _step(rung: str, done: bool | None) -> str:
+        """One rung of the ladder: a sign to see, words to hear."""
+        sign, word = STEPS[done]
+        said = escape(f"{_(rung)}: {_(word) if done is not None else _('not reached')}")
+        seen = escape(f"{_(rung)} {sign}")
+        return f'<span role="img" aria-label="{said}" title="{said}">{seen}</span>'
+
+    def _repr_mimebundle_(self, **_kwargs: Any) -> dict[str, Any]:
+        """Buttons for hint and solution, where a notebook is running."""
+        return view(self)
 
     def raise_for_failure(self) -> None:
         """Raise `AssertionError(message)` unless the answer passed."""

@@ -4,8 +4,8 @@ from typing import Any
 
 from .language import spoken
 from .language import translate as _
-from .progress import record
 from .report import Report, Status
+from .store import record
 
 Texts = dict[str, Any]
 

@@ -8,7 +8,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course_lib import checks
-from course_lib.checks import exercise as exercise_module
 from course_lib.checks.report import LOOKS, Report
 
 WRONG = checks.softmax.misconceptions[0].wrong
@@ -143,16 +142,18 @@ def test_every_text_prints_on_a_korean_windows_console(name: str) -> None:
         assert text.encode("cp949", errors="replace").decode("cp949") == text
 
 
-def test_progress() -> None:
-    exercise_module.SESSION.clear()
-    checks.softmax.check(checks.softmax.right_answer)
-    checks.causal_mask.check(lambda n: None)
-    note = checks.progress()
-    assert f"1 of {len(checks.EXERCISES)} passed" in str(note)
-    assert re.search(r"softmax +passed", str(note))
-    assert re.search(r"causal_mask +not yet", str(note))
-    assert re.search(r"merge_heads +not tried", str(note))
-    assert "| `softmax` | passed |" in note._repr_markdown_()
+def test_the_ladder_is_read_without_colour() -> None:
+    report = checks.softmax.check(lambda x, dim=-1: x)
+    assert "shape passed, small numbers failed, random numbers -" in str(report)
+    page = BeautifulSoup(report._repr_html_(), "html.parser")
+    rungs = [each["aria-label"] for each in page.find_all(attrs={"role": "img"})]
+    assert rungs == [
+        "shape: passed",
+        "small numbers: failed",
+        "random numbers: not reached",
+        "properties: not reached",
+    ]
+    assert "shape ✓ · small numbers ✗ · random numbers –" in page.get_text()
 
 
 def test_import_is_light() -> None:
