@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_lib import show, widgets
+from course_lib import checks, show, widgets
 from course_lib.checks import EXERCISES
 from course_lib.widgets import Ask, Explorer, Sharpness, read_questions
 from course_lib.widgets.base import Solvable
@@ -254,6 +254,18 @@ def test_a_report_reads_what_was_solved(monkeypatch: pytest.MonkeyPatch) -> None
     assert explorer.report.status == "wrong"
     explorer.solved = list(explorer.task_ids)
     assert explorer.report.passed and explorer.report.diagnosis is None
+
+
+def test_a_report_speaks_the_language_of_the_checks() -> None:
+    explorer = widgets.MaskPainter()
+    explorer.verdicts = {"share": ["low", {"weight": "0.58"}]}
+    checks.set_language("ko")
+    try:
+        message = explorer.report.message
+    finally:
+        checks.set_language("en")
+    assert "과제" in message and "0.58" in message and "풀" in message
+    assert not re.search("solved|not yet|open|too little", message)
 
 
 # ---- Colab ------------------------------------------------------------------------

@@ -264,13 +264,13 @@ def test_a_solved_question_is_kept_until_it_is_cleared(visit: Open, site: Path) 
 # ---- The notebooks ---------------------------------------------------------------
 
 
-def stored(site: Path, chapter: str) -> list[tuple[str, str]]:
-    """Name and script of every widget that a page holds."""
+def stored(site: Path, chapter: str) -> list[tuple[str, str, str]]:
+    """Name, script and style of every widget that a page holds."""
     states = [
         s["state"] for s in widget_states(read(site / f"{chapter}.html")).values()
     ]
     return [
-        (state["_anywidget_id"].rsplit(".", 1)[-1], state["_esm"])
+        (state["_anywidget_id"].rsplit(".", 1)[-1], state["_esm"], state["_css"])
         for state in states
         if "_esm" in state
     ]
@@ -281,14 +281,19 @@ def test_the_notebook_holds_todays_widgets(site: Path, chapter: str) -> None:
     """A widget's script is stored when a notebook runs: `make notebooks` renews it."""
     held = stored(site, chapter)
     assert held
-    stale = sorted({n for n, script in held if script != getattr(widgets, n)._esm})
+    today = {name: getattr(widgets, name) for name, _, _ in held}
+    stale = sorted(
+        name
+        for name, script, style in set(held)
+        if (script, style) != (today[name]._esm, today[name]._css)
+    )
     assert stale == [], "run make notebooks"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_our_scripts_on_a_page_are_light(site: Path, chapter: str) -> None:
     """All scripts of our own on a page, the host among them: 60 KB gzipped."""
-    scripts = "".join(script for _, script in stored(site, chapter)) + HOST.read_text(
-        encoding="utf-8"
-    )
+    scripts = "".join(
+        script for _, script, _ in stored(site, chapter)
+    ) + HOST.read_text(encoding="utf-8")
     assert len(gzip.compress(scripts.encode())) <= 60_000
