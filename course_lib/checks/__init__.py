@@ -5,6 +5,7 @@ course order, and `progress()` shows what passed and what comes next.
 """
 
 from .attention import scaled_dot_product_attention, softmax
+from .cost import attention_flops, kv_cache_bytes
 from .decoding import greedy_decode
 from .exercise import Exercise
 from .heads import merge_heads, split_heads
@@ -15,6 +16,7 @@ from .multi_head import multi_head_attention
 from .overview import Overview, overview
 from .positions import add_positions, shift_matrix, sinusoidal_encoding
 from .recurrent import additive_scores, context_vector
+from .remedies import blockwise_attention, linear_attention, sliding_window_mask
 from .report import Note, Report
 from .store import export_progress, import_progress
 from .training import masked_loss, noam_rate, teacher_forcing
@@ -37,6 +39,11 @@ EXERCISES: dict[str, Exercise] = {
         split_heads,
         merge_heads,
         multi_head_attention,
+        attention_flops,
+        kv_cache_bytes,
+        sliding_window_mask,
+        blockwise_attention,
+        linear_attention,
         teacher_forcing,
         masked_loss,
         noam_rate,

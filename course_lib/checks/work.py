@@ -40,6 +40,11 @@ class Counter(TorchDispatchMode):
         for number, argument in enumerate(tensors(arguments)):
             self._hold(argument, ANOTHER if number else FIRST)
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say that no compiler takes part: PyTorch would import it, for a second."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:

@@ -7,6 +7,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from right_answers_cost import COST
 from right_answers_training import RIGHT_TRAINING
 from torch import Tensor, nn
 
@@ -830,5 +831,6 @@ RIGHT = {
     "split_heads": SPLIT,
     "merge_heads": MERGE,
     "multi_head_attention": MULTI,
+    **COST,
     **RIGHT_TRAINING,
 }
