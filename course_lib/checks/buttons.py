@@ -1,11 +1,12 @@
 """Buttons for hints and the solution below a report, in a notebook that is running.
 
-They come with the same output as the box: a front end that shows widgets takes both, a
-page, a printout and nbval take the box alone.
+They are an output of their own below that of the box, which so stays readable where no
+widget is: on a page, on paper, in a notebook that is opened again without its kernel.
 """
 
 import os
 import sys
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,12 @@ def wanted() -> bool:
     """Whether there is a kernel, and nobody has set `COURSE_BUTTONS` to 0."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    return hasattr(shell, "kernel") and os.environ.get("COURSE_BUTTONS") != "0"
+    running = getattr(shell, "kernel", None) is not None
+    return running and os.environ.get("COURSE_BUTTONS") != "0"
 
 
 def view(report: "Report") -> dict[str, Any]:
-    """The report with its buttons as one output; empty where they cannot be shown."""
+    """The buttons as a display of IPython; empty where they cannot be shown."""
     from . import EXERCISES
 
     exercise = EXERCISES.get(report.exercise)
@@ -39,17 +41,24 @@ def view(report: "Report") -> dict[str, Any]:
 
 
 def _panel(report: "Report", exercise: "Exercise") -> dict[str, Any]:
-    """Box, buttons, and a place for what they show: ipywidgets from 7.7 on."""
+    """Buttons, and a place for what they show: ipywidgets from 7.7 on."""
     import ipywidgets
 
-    box = ipywidgets.HTML(report._repr_html_())
     shown = ipywidgets.HTML("")
-    hint = ipywidgets.Button(description=_("Hint"))
-    solution = ipywidgets.Button(description=_("Solution"))
-    hint.on_click(lambda _button: setattr(shown, "value", hint_html(exercise)))
-    solution.on_click(lambda _button: setattr(shown, "value", solution_html(exercise)))
+
+    def button(name: str, text: Callable[["Exercise"], str]) -> Any:
+        def click(_button: Any) -> None:
+            new = text(exercise)
+            if new not in shown.value:
+                shown.value += new
+
+        made = ipywidgets.Button(description=name)
+        made.on_click(click)
+        return made
+
+    hint, solution = button(_("Hint"), hint_html), button(_("Solution"), solution_html)
     buttons = [solution] if report.passed else [hint, solution]
-    panel = ipywidgets.VBox([box, ipywidgets.HBox(buttons), shown])
+    panel = ipywidgets.VBox([ipywidgets.HBox(buttons), shown])
     return {"version_major": 2, "version_minor": 0, "model_id": panel.model_id}
 
 
@@ -58,7 +67,7 @@ def hint_html(exercise: "Exercise") -> str:
     from .report import prose
 
     hint = prose(str(exercise.hint()))
-    return f'<div role="status" style="max-width:44rem">{hint}</div>'
+    return f'<div role="status" style="max-width:44rem;line-height:1.5">{hint}</div>'
 
 
 def solution_html(exercise: "Exercise") -> str:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
 from .buttons import view
 from .language import mark as N_
@@ -133,9 +133,16 @@ class Report:
         seen = escape(f"{_(rung)} {sign}")
         return f'<span role="img" aria-label="{said}" title="{said}">{seen}</span>'
 
-    def _repr_mimebundle_(self, **_kwargs: Any) -> dict[str, Any]:
-        """Buttons for hint and solution, where a notebook is running."""
-        return view(self)
+    def _ipython_display_(self) -> None:
+        """In a running notebook: the box, and buttons for hint and solution below."""
+        buttons = view(self)
+        if not buttons:
+            raise NotImplementedError  # IPython then shows the box, or the text
+        from IPython.display import display
+
+        box = {"text/plain": str(self), "text/html": self._repr_html_()}
+        display(box, raw=True)
+        display(buttons, raw=True)
 
     def raise_for_failure(self) -> None:
         """Raise `AssertionError(message)` unless the answer passed."""

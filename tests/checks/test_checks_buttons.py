@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import ipywidgets
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
 from course_lib import checks
 from course_lib.checks import buttons
@@ -23,29 +24,32 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def panel(report: checks.Report) -> ipywidgets.VBox:
-    """The widget that a report shows."""
-    bundle = report._repr_mimebundle_()
-    model = bundle[buttons.VIEW]["model_id"]
-    widgets = getattr(ipywidgets.Widget, "widgets", None)
-    if widgets is None or not isinstance(widgets, dict):  # before ipywidgets 8
-        from ipywidgets.widgets.widget import _instances as widgets
-    found: ipywidgets.VBox = widgets[model]
-    return found
+    """The widget below a report."""
+    return every_widget()[buttons.view(report)[buttons.VIEW]["model_id"]]
+
+
+def every_widget() -> dict[str, ipywidgets.Widget]:
+    """The live widgets by their id: kept in another place before ipywidgets 8."""
+    from ipywidgets.widgets import widget
+
+    found = getattr(widget, "_instances", None)
+    return ipywidgets.Widget.widgets if found is None else found
 
 
 @pytest.mark.usefixtures("kernel")
 def test_hints_one_by_one_and_the_solution() -> None:
     report = softmax.check(lambda x, dim=-1: x)
-    box, row, shown = panel(report).children
-    assert box.value == report._repr_html_()
+    row, shown = panel(report).children
     hint, solution = row.children
     assert (hint.description, solution.description) == ("Hint", "Solution")
     for text in softmax.hints:
         hint.click()
         assert text[:20] in shown.value.replace("<code>", "").replace("</code>", "")
+    for text in softmax.hints:
+        assert shown.value.replace("<code>", "").count(text[:12]) == 1
     last = shown.value
     hint.click()
-    assert shown.value == last, "the last hint stays"
+    assert shown.value == last, "no hint stands there twice"
     solution.click()
     assert "def" in shown.value
     assert "softmax" in shown.value
@@ -54,7 +58,7 @@ def test_hints_one_by_one_and_the_solution() -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_after_a_pass_only_the_solution_is_left() -> None:
-    _, row, _ = panel(softmax.check(softmax.right_answer)).children
+    row, _ = panel(softmax.check(softmax.right_answer)).children
     assert [button.description for button in row.children] == ["Solution"]
 
 
@@ -62,41 +66,50 @@ def test_after_a_pass_only_the_solution_is_left() -> None:
 def test_words_in_korean() -> None:
     checks.set_language("ko")
     try:
-        _, row, _ = panel(softmax.check(lambda x, dim=-1: x)).children
+        row, _ = panel(softmax.check(lambda x, dim=-1: x)).children
         assert [button.description for button in row.children] == ["힌트", "풀이"]
     finally:
         checks.set_language("en")
 
 
 @pytest.mark.usefixtures("kernel")
-def test_one_output_with_text_box_and_buttons() -> None:
-    """A front end takes what it can show; nbval compares text and box."""
+def test_the_box_is_an_output_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """It stays readable where the widget is lost: reopened, printed, handed back."""
+    shell = InteractiveShell.instance()
+    report = softmax.check(lambda x, dim=-1: x)
+    with capture_output() as captured:
+        shell.display_formatter.format(report)
+    first, second = (output.data for output in captured.outputs)
+    box = {"text/plain": str(report), "text/html": report._repr_html_()}
+    assert first == box
+    assert set(second) == {buttons.VIEW}
+
+
+def test_without_buttons_the_box_is_the_result() -> None:
     formatter = InteractiveShell.instance().display_formatter
     report = softmax.check(lambda x, dim=-1: x)
     bundle, _ = formatter.format(report)
-    assert set(bundle) == {"text/plain", "text/html", buttons.VIEW}
-    assert bundle["text/plain"] == str(report)
-    assert bundle["text/html"] == report._repr_html_()
+    assert bundle == {"text/plain": str(report), "text/html": report._repr_html_()}
 
 
 @pytest.mark.usefixtures("kernel")
 def test_no_buttons_when_they_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_BUTTONS", "0")
-    assert softmax.check(softmax.right_answer)._repr_mimebundle_() == {}
+    assert buttons.view(softmax.check(softmax.right_answer)) == {}
 
 
 def test_no_buttons_without_a_kernel() -> None:
-    assert softmax.check(softmax.right_answer)._repr_mimebundle_() == {}
+    assert buttons.view(softmax.check(softmax.right_answer)) == {}
 
 
 @pytest.mark.usefixtures("kernel")
 def test_trouble_with_widgets_leaves_the_box(monkeypatch: pytest.MonkeyPatch) -> None:
     report = softmax.check(softmax.right_answer)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    assert report._repr_mimebundle_() == {}
+    assert buttons.view(report) == {}
     assert "check-report" in report._repr_html_()
 
 
 @pytest.mark.usefixtures("kernel")
 def test_a_report_of_an_explorer_has_no_buttons() -> None:
-    assert checks.Report("explorer-04", "passed", "All.")._repr_mimebundle_() == {}
+    assert buttons.view(checks.Report("explorer-04", "passed", "All.")) == {}
