@@ -65,7 +65,7 @@ forms: .venv/installed ## generate the students' forms of the exercises
 messages: .venv/installed ## bring the translations of the checks up to date
 	@mkdir -p _build
 	$(BIN)/pybabel -q extract -k add:1 --add-location=file --sort-by-file --no-wrap -o _build/checks.pot course_lib/checks
-	$(BIN)/pybabel -q update -D checks -d course_lib/locale -i _build/checks.pot --no-wrap --ignore-obsolete --previous --ignore-pot-creation-date
+	$(BIN)/pybabel -q update -D checks -d course_lib/locale -i _build/checks.pot --no-wrap --ignore-obsolete --ignore-pot-creation-date
 	$(BIN)/pybabel -q compile -D checks -d course_lib/locale
 
 measure: .venv/installed ## measure anew what the chapters quote (EXPERIMENTS="...")
