@@ -106,9 +106,9 @@ def blockwise_cases(draw: Draw) -> list[Case]:
         values = draw.normal(len(k), 3)
         return Case(name, (q, k, values, 2), "large", 1e-3)
 
-    def long(name: str, queries: int) -> Case:
-        found = case(name, queries, 500, 2, 1, 16)
-        return replace(found, limit=memory(queries))
+    def long(name: str, queries: int, keys: int, block: int) -> Case:
+        found = case(name, queries, keys, 2, 1, block)
+        return replace(found, limit=memory(queries, keys))
 
     steps = torch.arange(7.0, device="cpu")[:, None]  # (7, 1)
     up, both = steps * 2000 - 4000, tensor([[1.0], [-1.0]])
@@ -131,8 +131,8 @@ def blockwise_cases(draw: Draw) -> list[Case]:
         large("scores of -8,000 and below", tensor([[1.0]]), -2000 - up.abs()),
         large("rows far apart", tensor([[1.0], [0.0]]), up),
         large("close together, and large", tensor([[1.0], [2.0]]), 4000 + steps),
-        long("three queries, 500 keys", 3),
-        long("60 queries, 500 keys", 60),
+        long("many keys", 3, 200, 16),
+        long("many keys, more queries than a block", 20, 80, 8),
     ]
 
 

@@ -291,6 +291,24 @@ def block_one_column_more(q, k, v, block_size):
     return sums[:, :-1] / sums[:, -1:]
 
 
+def block_number_by_number(q, k, v, block_size):
+    """Plain numbers in plain loops: every query, every key, every width."""
+    rows = []
+    for query in q:
+        top, total, output = torch.tensor(-math.inf), 0.0, 0.0
+        for key, value in zip(k, v, strict=True):
+            score = 0.0
+            for i in range(len(query)):
+                score = score + query[i] * key[i]
+            score = score / math.sqrt(len(query))
+            new = torch.maximum(top, score)
+            keep, power = torch.exp(top - new), torch.exp(score - new)
+            total, output = keep * total + power, keep * output + power * value
+            top = new
+        rows.append(output / total)
+    return torch.stack(rows)
+
+
 class Blockwise(nn.Module):
     def forward(self, q, k, v, block_size):
         return block_slices(q.double(), k.double(), v.double(), block_size).to(q.dtype)
@@ -302,6 +320,7 @@ BLOCKWISE = {
     "softmax and logsumexp": block_logsumexp,
     "logaddexp": block_logaddexp,
     "key by key": block_key_by_key,
+    "number by number": block_number_by_number,
     "query by query, blocks of keys": block_query_by_query,
     "padded and hidden": block_padded,
     "always normalised, maximum detached": block_always_normalised,

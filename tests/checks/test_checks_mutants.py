@@ -97,6 +97,15 @@ class Swap(ast.NodeTransformer):
 
 
 # Changes that leave the answer right, each with the reason.
+LOOP = """for keys, values in \
+zip(k.split(block_size), v.split(block_size), strict=False):
+    scores = query @ keys.T
+    new_top = torch.maximum(top, scores.amax(dim=1, keepdim=True))
+    powers = (scores - new_top).exp()
+    keep = (top - new_top).exp()
+    total = keep * total + powers.sum(dim=1, keepdim=True)
+    output = keep * output + powers @ values
+    top = new_top"""
 SCALE = "scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])"
 HARMLESS = {
     SCALE: "queries and keys have the same width",
@@ -110,6 +119,8 @@ HARMLESS = {
         "soft_lookup: one query's scores have one axis only; masked_attention: nan is "
         "replaced one line later, and no gradient is asked of rows that see nothing"
     ),
+    "query = q / math.sqrt(k.shape[1])": "queries and keys have the same width",
+    LOOP: "there are as many values as keys",
     "return matrix": "a float64 result is accepted",
     **{
         "if mask is None:\n    mask = "

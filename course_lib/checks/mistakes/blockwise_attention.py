@@ -28,17 +28,17 @@ FAR_APART = (
     tensor([[1.0], [3.0]]),
     1,
 )
-# One query of width 2 and 500 keys, in blocks of 16.
+# One query of width 2 and 200 keys, in blocks of 16.
 LONG = (
     tensor([[1.0, 2.0]]),
-    tensor([[math.sin(i), math.cos(i)] for i in range(500)]),
-    tensor([[float(i % 7)] for i in range(500)]),
+    tensor([[math.sin(i), math.cos(i)] for i in range(200)]),
+    tensor([[float(i % 7)] for i in range(200)]),
     16,
 )
 
 
-def memory(queries: int, keys: int = 500) -> Limit:
-    """Fewer numbers than all scores; blocks of 16 of 500 need half of that at most."""
+def memory(queries: int, keys: int) -> Limit:
+    """Fewer numbers than all scores; blocks as long as the root of `keys` need half."""
     return Limit(
         largest=queries * keys * 9 // 10,
         sentence=N_(
@@ -383,7 +383,7 @@ def one_maximum_for_all_queries(q, k, v, block_size):
     LONG,
     BLOCK_SECTION,
     "https://arxiv.org/abs/2112.05682, section 2",
-    limit=memory(1),
+    limit=memory(1, 200),
 )
 def all_scores_at_once(q, k, v, block_size):
     return _all_at_once(q, k, v)
@@ -397,10 +397,25 @@ def all_scores_at_once(q, k, v, block_size):
     LONG,
     BLOCK_SECTION,
     "https://arxiv.org/abs/2112.05682, section 2",
-    limit=memory(1),
+    limit=memory(1, 200),
 )
 def blocks_of_queries(q, k, v, block_size):
     return torch.cat([_all_at_once(part, k, v) for part in q.split(block_size)])
+
+
+@MISTAKES.add(
+    N_(
+        "The numbers are right, but the blocks are blocks of queries: each sees the "
+        "scores of all keys at once. It is the keys that come in blocks."
+    ),
+    LONG,
+    BLOCK_SECTION,
+    "https://arxiv.org/abs/2112.05682, section 2",
+    limit=memory(1, 200),
+    id="blocks-of-queries",
+)
+def one_query_at_a_time(q, k, v, block_size):
+    return torch.cat([_all_at_once(part, k, v) for part in q.split(1)])
 
 
 @MISTAKES.add(

@@ -270,6 +270,21 @@ def itself_left_out(q, k, v):
 
 @MISTAKES.add(
     N_(
+        "Each token gets its own value back: the sums are made anew for each token, "
+        "and do not hold those before it. Add to them, do not replace them."
+    ),
+    TWO_TOKENS,
+    LINEAR_SECTION,
+    "classroom: = instead of +=",
+)
+def sums_replaced(q, k, v):
+    query, key = _map(q), _map(k)
+    above = (query[:, :, None] * key[:, :, None] * v[:, None, :]).sum(dim=1)
+    return above / (query * key).sum(dim=1, keepdim=True)
+
+
+@MISTAKES.add(
+    N_(
         "Queries and keys are divided by √d before the feature map. There is no "
         "softmax here that could saturate, and the division changes φ."
     ),
