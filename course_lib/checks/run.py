@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import ctypes
 import math
+import os
 import queue
 import random
 import sys
@@ -37,6 +38,7 @@ SHARED: tuple[Any, ...] = (
     torch.nn.functional,
     torch.Tensor,
 )
+TORCH = os.path.dirname(torch.__file__)
 Contents = list[dict[str, Any]]
 
 
@@ -60,7 +62,11 @@ def put_back(before: Contents) -> tuple[str, ...]:
     replaced = []
     for shared, old in zip(SHARED, before, strict=True):
         now = vars(shared)
-        changed = [name for name, it in old.items() if now.get(name) is not it]
+        changed = [
+            name
+            for name, it in old.items()
+            if now.get(name) is not it and not _wraps(now.get(name), it)
+        ]
         hiding = []  # methods put over those that PyTorch wrote in C
         if isinstance(shared, type):
             new = [name for name, it in now.items() if callable(it)]
@@ -75,6 +81,13 @@ def put_back(before: Contents) -> tuple[str, ...]:
             setattr(shared, name, old[name])
         replaced += [f"{shared.__name__}.{name}" for name in changed + hiding]
     return tuple(replaced)
+
+
+def _wraps(new: Any, old: Any) -> bool:
+    """Whether PyTorch itself put a function around one of its own, as its compiler."""
+    code = getattr(new, "__code__", None)
+    ours = code is not None and code.co_filename.startswith(TORCH)
+    return ours and getattr(new, "__wrapped__", None) is old
 
 
 @contextlib.contextmanager

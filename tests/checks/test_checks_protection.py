@@ -6,6 +6,7 @@ import contextlib
 import math
 import pickle
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -483,3 +484,21 @@ def test_ladder() -> None:
         return x.softmax(dim) if x.numel() < 40 else x.softmax(0)
 
     assert reached(small_only) == [True, True, False, None]
+
+
+def test_an_answer_that_wakes_pytorchs_compiler_is_not_blamed_for_it() -> None:
+    """Its import puts a function around torch.manual_seed: in a process of its own."""
+    code = (
+        "import torch; from course_lib import checks\n"
+        "def compiled(x, dim=-1):\n"
+        "    import torch._dynamo\n"
+        "    return x.softmax(dim)\n"
+        "before = torch.manual_seed\n"
+        "report = checks.softmax.check(compiled)\n"
+        "assert torch.manual_seed is not before, 'nothing is tested'\n"
+        "print(report.status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8"
+    )
+    assert done.stdout.strip() == "passed", done.stderr
