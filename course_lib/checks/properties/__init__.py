@@ -11,7 +11,6 @@ from .batch import (
     tokens_in_any_order,
     tokens_stay_apart,
 )
-from .common import close, exchange, original, raised
 from .heads import (
     later_tokens_change_nothing,
     merge_undoes_split,
@@ -40,8 +39,6 @@ from .weights import (
     shift_changes_nothing,
     slices_sum_to_one,
 )
-
-_close, _first, _raised, _with = close, original, raised, exchange
 
 __all__ = [
     "alone_in_the_batch",
