@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -51,7 +52,8 @@ def softmax_cases(draw: Draw) -> list[Case]:
         Case("along the middle", (draw.normal(2, 5, 3), 1)),
         Case("along the first of three", (draw.normal(4, 2, 3), 0)),
         Case("along the first", (draw.normal(4, 3), 0)),
-        Case("dim left out", (draw.normal(2, 3, 4),)),
+        left_out := Case("dim left out", (draw.normal(2, 3, 4),)),
+        replace(left_out, name="left out, strided", kind="strided"),
         Case("negative dim", (draw.normal(2, 4, 3), -2)),
         Case("one dimension", (draw.normal(4),)),
         Case("square", (draw.normal(3, 3), -1)),
@@ -150,7 +152,8 @@ def attention_cases(draw: Draw) -> list[Case]:
         case("a batch", (2,), 3, 5, 9, 4),
         case("another", (3,), 4, 2, 5, 6),
         case("no batch", (), 3, 4, 5, 2),
-        case("batch and heads", (2, 3), 4, 5, 6, 2),
+        heads := case("batch and heads", (2, 3), 4, 5, 6, 2),
+        replace(heads, name="heads, strided", kind="strided"),
         case("three leading dimensions", (2, 1, 3), 2, 4, 3, 5),
         case("one query", (2,), 1, 4, 3, 5),
         case("one key", (2,), 3, 1, 4, 5),

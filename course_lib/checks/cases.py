@@ -41,6 +41,8 @@ class Case:
         tolerance: How far a number may be off, absolutely and relatively.
         limit: What the call may hold and compute, if that is asked.
         perturbed: Whether it is a copy that a property compares with the first case.
+        blind: The queries with nothing to attend to, in whose rows of the first
+            argument no gradient is asked.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Case:
     tolerance: float = 1e-5
     limit: Limit | None = None
     perturbed: bool = False
+    blind: Tensor | None = None
     memo: dict[str, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # what the reference and the known mistakes did, by name
@@ -96,7 +99,8 @@ def strided(tensor: Tensor) -> Tensor:
         wide = tensor.new_zeros(*tensor.shape, 2)
         wide[..., 0] = tensor
         return wide[..., 0]
-    return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
+    axes = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(axes).contiguous().permute(axes)
 
 
 def place(case: Case, device: Any, dtype: torch.dtype | None) -> Case:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -190,8 +191,13 @@ def masked_cases(draw: Draw) -> list[Case]:
         places = torch.arange(max_len, device="cpu")
         return places[None, :] < tensor(lengths, torch.int64)[:, None]
 
+    def extreme(name: str, *rows: list[int]) -> Case:
+        return Case(name, (*large, tensor(rows, torch.bool)), "large", 1e-3)
+
     nothing_in_row = some(3, 4)
     nothing_in_row[1] = False
+    of_heads = some(2, 3, 4, 5)
+    of_heads[1, 2, 0] = of_heads[0, 0, 3] = False
     nothing = torch.zeros(2, 3, dtype=torch.bool)
     square = torch.ones(4, 4, dtype=torch.bool).tril()
     large = (
@@ -217,24 +223,13 @@ def masked_cases(draw: Draw) -> list[Case]:
         case("key width one", some(3, 4), (2,), 3, 4, 1, 2),
         case("value width one", some(3, 4), (2,), 3, 4, 2, 1),
         case("many keys", some(2, 300), (), 2, 300, 3, 1),
-        Case(
-            "scores of 10,000",
-            (*large, tensor([[1, 1, 1], [1, 0, 1]], torch.bool)),
-            "large",
-            1e-3,
-        ),
-        Case(
-            "rows far apart",
-            (*large, tensor([[1, 1, 0], [1, 1, 0]], torch.bool)),
-            "large",
-            1e-3,
-        ),
-        Case(
-            "the large scores are hidden",
-            (*large, tensor([[0, 0, 1], [1, 1, 0]], torch.bool)),
-            "large",
-            1e-3,
-        ),
+        case("any square", some(4, 4), (3,), 4, 4, 5, 2),
+        heads := case("a head with a blind query", of_heads, (2, 3), 4, 5, 6, 2),
+        replace(heads, name="heads, strided", kind="strided"),
+        replace(heads, name="blind", kind="gradient", blind=~of_heads.any(dim=-1)),
+        extreme("scores of 10,000", [1, 1, 1], [1, 0, 1]),
+        extreme("rows far apart", [1, 1, 0], [1, 1, 0]),
+        extreme("the large scores are hidden", [0, 0, 1], [1, 1, 0]),
     ]
 
 

@@ -1,6 +1,7 @@
 """Exercise of chapter 6: multi-head attention."""
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -72,8 +73,13 @@ def multi_cases(draw: Draw) -> list[Case]:
         return (places < tensor(lengths, torch.int64)[:, None])[:, None, None]
 
     heads = draw.integers(0, 2, 2, 3, 4, 4).bool() | torch.eye(4).bool()
+    blind = heads.clone()  # no head sees anything, or only one of them does not
+    blind[0, :, 1] = blind[1, 2, 3] = False
+    no_gradient = ~blind.any(dim=-1).all(dim=1)
+    nothing = torch.zeros(4, 4, dtype=torch.bool)
     empty = causal(4).clone()
     empty[1] = False
+    sentences = padding([3, 1, 2], 3)
     whole = case("mask left out", 2, 3, 2, 4, None)
     one = tensor([[[1.0]], [[2.0]]])
     large = (
@@ -89,12 +95,19 @@ def multi_cases(draw: Draw) -> list[Case]:
     return [
         case("no mask", 2, 5, 3, 4, None),
         case("causal", 3, 4, 2, 3, causal(4)),
-        replace_arguments(whole, whole.arguments[:-1]),
+        replace(whole, arguments=whole.arguments[:-1]),
         case("padding", 2, 5, 2, 3, padding([2, 5], 5)),
         case("padding and causal", 2, 4, 3, 2, padding([3, 4], 4) & causal(4)),
         case("a mask for each head", 2, 4, 3, 2, heads),
         case("a mask for each head, shared", 2, 4, 3, 2, heads[:1]),
+        case("three axes", 2, 4, 3, 2, heads[1]),
+        case("three axes, as many heads as sentences", 3, 4, 3, 2, heads[0]),
+        case("any square", 2, 4, 2, 3, heads[0, 1]),
+        case("a mask for each of as many sentences", 3, 3, 3, 2, sentences),
         case("a query that sees nothing", 2, 4, 2, 3, empty),
+        case("nothing to see at all", 2, 4, 3, 2, nothing),
+        alone := case("a head with a blind query", 2, 4, 3, 2, blind),
+        replace(alone, name="blind", kind="gradient", blind=no_gradient),
         case("a sentence of length 0", 2, 3, 2, 3, padding([0, 2], 3)),
         case("one head", 2, 4, 1, 3, None),
         case("heads of width one", 2, 3, 4, 1, None),
@@ -109,11 +122,6 @@ def multi_cases(draw: Draw) -> list[Case]:
         Case("scores of 10,000", large, "large", 1e-3),
         Case("rows far apart", (*large[:-1], apart), "large", 1e-3),
     ]
-
-
-def replace_arguments(case: Case, arguments: tuple[object, ...]) -> Case:
-    """The same case with other arguments."""
-    return Case(case.name, arguments, case.kind, case.tolerance)
 
 
 multi_head_attention = Exercise(

@@ -162,6 +162,8 @@ def _described(
         return Report(exercise.id, "error", said, printed=printed, ladder=ladder)
     kinds = {trial.case.kind for trial in faulty}
     name = GENERAL.get(next(iter(kinds))) if len(kinds) == 1 else None
+    if name == "gradient-lost" and not all(map(_finite_gradients, faulty)):
+        name = "gradient-not-finite"
     if all(_only_changed(trial) for trial in faulty):
         name = "input-changed"
     if all(trial.got.over for trial in faulty):
@@ -189,6 +191,12 @@ def _only_changed(trial: Trial) -> bool:
     pairs = zip(trial.got.results, trial.want.results, strict=False)
     right = all(near(mine, want, tolerance(trial.case)) for mine, want in pairs)
     return bool(trial.got.changed) and right and not trial.got.error
+
+
+def _finite_gradients(trial: Trial) -> bool:
+    """Whether no gradient holds a nan or an infinity."""
+    found = [part for each in trial.got.gradients for part in each if part is not None]
+    return all(bool(part.isfinite().all()) for part in found)
 
 
 def _broken(exercise: "Exercise", trials: Sequence[Trial]) -> str:

@@ -397,21 +397,24 @@ def masked_where_and_product(q, k, v, mask):
 
 
 def masked_log_of_the_mask(q, k, v, mask):
-    scores = q @ k.mT / math.sqrt(q.shape[-1]) + mask.to(q.dtype).log()
-    weights = torch.nan_to_num(scores.softmax(-1))
+    some = mask.any(-1, keepdim=True)
+    scores = q @ k.mT / math.sqrt(q.shape[-1]) + (mask | ~some).to(q.dtype).log()
+    weights = scores.softmax(-1) * some
     return weights @ v, weights
 
 
 def masked_additive(q, k, v, mask):
-    added = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, -math.inf)
+    lowest = torch.finfo(q.dtype).min / 2
+    added = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, lowest)
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + added, dim=-1)
-    weights = torch.where(weights.isnan(), torch.zeros_like(weights), weights)
+    weights = torch.where(mask, weights, torch.zeros_like(weights))
     return weights @ v, weights
 
 
 def masked_visible_entries_of_one(q, k, v, mask):
     """A mask of 1 and -inf: the softmax ignores what is constant in a row."""
-    added = torch.ones(mask.shape, dtype=q.dtype).masked_fill(~mask, -math.inf)
+    hidden = ~mask & mask.any(-1, keepdim=True)
+    added = torch.ones(mask.shape, dtype=q.dtype).masked_fill(hidden, -math.inf)
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + added, dim=-1)
     weights = weights.masked_fill(~mask, 0.0)
     return weights @ v, weights
@@ -713,7 +716,7 @@ def multi_sum_over_heads(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
         q, k, v = (x @ W[:, part] for W in (W_q, W_k, W_v))
         scores = q @ k.mT / math.sqrt(d)
         if mask is not None:
-            seen = mask if mask.dim() < 3 else mask.expand(-1, num_heads, -1, -1)[:, h]
+            seen = mask.expand(len(x), num_heads, *q.shape[1:2] * 2)[:, h]
             scores = scores.masked_fill(~seen, -1e30)
             weights = scores.softmax(-1) * seen
         else:

@@ -117,7 +117,7 @@ HARMLESS = {
     ),
     "weights = scores.softmax(dim=-1)": (
         "soft_lookup: one query's scores have one axis only; masked_attention: nan is "
-        "replaced one line later, and no gradient is asked of rows that see nothing"
+        "replaced one line later, by a fill that lets no gradient through"
     ),
     "query = q / math.sqrt(k.shape[1])": "queries and keys have the same width",
     LOOP: "there are as many values as keys",

@@ -315,3 +315,140 @@ def always_causal(q, k, v, mask):
     future = torch.ones_like(scores, dtype=torch.bool).triu(1)
     weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
     return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask is right, but the scores are divided by d_k. Divide by its root.",
+    (
+        tensor([[2.0, 0.0, 0.0, 0.0]]),
+        tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]),
+        tensor([[1.0], [0.0]]),
+        tensor([[1, 1]], torch.bool),
+    ),
+    N_("chapter 3, Why divide by √d_k?"),
+    "https://arxiv.org/abs/1706.03762, section 3.2.1",
+)
+def divided_by_key_width(q, k, v, mask):
+    weights = _finish(q @ k.transpose(-2, -1) / q.shape[-1], mask)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The results are exchanged: first the output, then the weights.",
+    HIDE_SECOND,
+    WHERE_SECTION,
+    "classroom: weights are computed first, so they are returned first",
+)
+def weights_before_output(q, k, v, mask):
+    weights = _finish(_scores(q, k), mask)
+    return weights, weights @ v
+
+
+@MISTAKES.add(
+    "The exponentials overflow: e^89 is more than float32 holds. Subtract the largest "
+    "visible score first, or use softmax, which does it.",
+    (
+        tensor([[1.0]]),
+        tensor([[100.0], [99.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 1]], torch.bool),
+    ),
+    N_("chapter 3, A softmax that survives large scores"),
+    "classroom: the formula as it stands on paper",
+    kind="large",
+)
+def exponentials_overflow(q, k, v, mask):
+    powers = _scores(q, k).exp() * mask
+    weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-12)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The largest score is sought among hidden keys too. Beside a large hidden one the "
+    "visible keys become 0 before they are divided by their sum. Mask the scores "
+    "first, and seek the largest after that.",
+    (
+        tensor([[1.0]]),
+        tensor([[0.0], [200.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "classroom: the safe softmax, with the mask added later",
+    kind="large",
+)
+def largest_of_hidden_scores_subtracted(q, k, v, mask):
+    scores = _scores(q, k)
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp() * mask
+    weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-12)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The mask of the first query serves all of them. That is right for padding alone: "
+    "in general each query has a row of its own.",
+    (
+        tensor([[0.0], [0.0]]),
+        tensor([[0.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0], [1, 1]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "classroom: every mask taken for a padding mask",
+)
+def one_row_for_all_queries(q, k, v, mask):
+    scores = _scores(q, k)
+    first = mask.expand(scores.shape)[..., :1, :]
+    weights = _finish(scores, first.expand(scores.shape))
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "A square mask is turned on its side: a causal one shows the future and hides the "
+    "past. Rows are queries, columns are keys.",
+    (
+        tensor([[0.0], [0.0]]),
+        tensor([[0.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0], [1, 1]], torch.bool),
+    ),
+    CONVENTIONS_SECTION,
+    "classroom: a mask of [key, query], which fits whenever it is square",
+)
+def square_mask_transposed(q, k, v, mask):
+    if mask.dim() > 1 and mask.shape[-1] == mask.shape[-2]:
+        mask = mask.transpose(-2, -1)
+    weights = _finish(_scores(q, k), mask)
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "Hidden scores are set to -10,000, and hidden weights to 0 afterwards. Beside a "
+    "visible score of -10,000 they have taken a share by then, and the row sums to "
+    "less than 1. Use -inf.",
+    (
+        tensor([[1.0]]),
+        tensor([[-10_000.0], [0.0]]),
+        tensor([[1.0], [3.0]]),
+        tensor([[1, 0]], torch.bool),
+    ),
+    WHERE_SECTION,
+    "https://github.com/NVIDIA/apex/issues/1052",
+    kind="large",
+    id="not-low-enough",
+)
+def not_low_enough_and_set_to_zero(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -1e4).softmax(dim=-1) * mask
+    return weights @ v, weights
+
+
+@MISTAKES.add(
+    "The weights of a row that sees nothing are zero, but its output is an average: it "
+    "was computed from the weights before they were repaired. Both are to be zeros.",
+    HIDE_ALL,
+    EMPTY_SECTION,
+    "classroom: the weights repaired after the output is made",
+)
+def output_of_an_empty_row_left(q, k, v, mask):
+    weights = _scores(q, k).masked_fill(~mask, -1e9).softmax(dim=-1)
+    return weights @ v, weights * mask

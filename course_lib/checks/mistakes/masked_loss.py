@@ -422,3 +422,178 @@ def exponentials_overflow(logits, labels, pad):
     real = labels != pad
     found = logits[real].gather(-1, labels[real][:, None])[:, 0]
     return (logits[real].exp().sum(-1).log() - found).mean()
+
+
+@MISTAKES.add(
+    N_(
+        "The mask is the wrong way round: padding is scored, and the real words are "
+        "left out. Real labels are those with labels != pad."
+    ),
+    ONE_WORD,
+    SECTION,
+    "classroom: the mask named after what it hides",
+)
+def padding_kept(logits, labels, pad):
+    padding = labels == pad
+    places = labels.clamp(0, logits.shape[-1] - 1)
+    losses = F.cross_entropy(logits.transpose(1, 2), places, reduction="none")
+    return (losses * padding).sum() / padding.sum().clamp(min=1)
+
+
+@MISTAKES.add(
+    N_(
+        "This is one loss for each place. Average them: their sum over the real "
+        "labels, divided by the number of these."
+    ),
+    ONE_WORD,
+    SECTION,
+    "classroom: reduction='none' left in",
+)
+def not_averaged(logits, labels, pad):
+    return _losses(logits, labels, pad)
+
+
+@MISTAKES.add(
+    N_(
+        "The softmax runs over the places of the sentence, dim=1. It runs over the "
+        "vocabulary, the last axis: the probabilities of one place sum to 1."
+    ),
+    SURE,
+    SECTION,
+    "classroom: dim=1 copied from code for (B, V)",
+)
+def softmax_over_the_places(logits, labels, pad):
+    real = labels != pad
+    return F.nll_loss(logits.log_softmax(1)[real], labels[real])
+
+
+@MISTAKES.add(
+    N_(
+        "The number of real labels is one too high: a 1 is added against a division by "
+        "0. At least one label is not pad, so nothing needs to be added."
+    ),
+    ONE_WORD,
+    SECTION,
+    "classroom: + 1 for safety",
+)
+def one_added_to_the_count(logits, labels, pad):
+    return _losses(logits, labels, pad).sum() / ((labels != pad).sum() + 1)
+
+
+@MISTAKES.add(
+    N_(
+        "This is the perplexity, e to the loss. The loss itself is asked for; the "
+        "perplexity is made of it for reading."
+    ),
+    SURE,
+    SECTION,
+    "classroom: loss and perplexity stand side by side in every log",
+)
+def perplexity(logits, labels, pad):
+    real = labels != pad
+    return F.cross_entropy(logits[real], labels[real]).exp()
+
+
+@MISTAKES.add(
+    N_(
+        "This is the squared error of the probabilities, summed over the vocabulary. "
+        "Cross-entropy is -log p of the label."
+    ),
+    SURE,
+    SECTION,
+    "classroom: the loss of a regression, taken along",
+)
+def squared_error(logits, labels, pad):
+    real = labels != pad
+    target = F.one_hot(labels[real], logits.shape[-1])
+    return (logits[real].softmax(-1) - target).square().sum(-1).mean()
+
+
+@MISTAKES.add(
+    N_(
+        "Each sentence ends at its first padding, and what comes after it is lost. "
+        "Padding may stand anywhere; compare each label with pad."
+    ),
+    (
+        tensor([[[2.0, 0.0], [9.0, 0.0], [0.0, 0.0]]]),
+        tensor([[1, 0, 1]], torch.int64),
+        0,
+    ),
+    SECTION,
+    "https://github.com/huggingface/transformers/issues/2759",
+)
+def ends_at_the_first_padding(logits, labels, pad):
+    real = (labels == pad).cumsum(dim=1) == 0
+    if not real.any():
+        real = labels != pad
+    return F.cross_entropy(logits[real], labels[real])
+
+
+@MISTAKES.add(
+    N_(
+        "Negative labels are left out, whatever pad is. That fits a pad of -100 and no "
+        "other: a pad of 0 is scored. Compare each label with pad."
+    ),
+    ONE_WORD,
+    SECTION,
+    "classroom: 'padding is -100' learnt as a rule",
+)
+def negative_labels_left_out(logits, labels, pad):
+    real = labels >= 0
+    words = labels.clamp(0, logits.shape[-1] - 1)
+    losses = F.cross_entropy(logits.transpose(1, 2), words, reduction="none")
+    return (losses * real).sum() / real.sum()
+
+
+@MISTAKES.add(
+    N_(
+        "All sentences are cut to the length of the first one, so longer ones lose "
+        "words. Choose the real labels place by place."
+    ),
+    (
+        tensor([[[2.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 0.0]]]),
+        tensor([[1, 0], [1, 1]], torch.int64),
+        0,
+    ),
+    SECTION,
+    "classroom: batches are often sorted, the longest sentence first",
+)
+def cut_to_the_first_sentence(logits, labels, pad):
+    length = max(int((labels[0] != pad).sum()), 1)
+    labels = labels[:, :length]
+    return F.cross_entropy(
+        logits[:, :length].flatten(0, 1), labels.flatten(), ignore_index=pad
+    )
+
+
+@MISTAKES.add(
+    N_(
+        "The real labels are counted by their losses: a word with a loss of exactly 0, "
+        "of which the model is sure, is not counted. Count labels != pad."
+    ),
+    (tensor([[[1000.0, 0.0], [0.0, 0.0]]]), tensor([[0, 1]], torch.int64), 2),
+    SECTION,
+    "classroom: what is not 0 is taken for what is not padding",
+    kind="large",
+)
+def counted_by_the_losses(logits, labels, pad):
+    losses = _losses(logits, labels, pad)
+    return losses.sum() / (losses > 0).sum().clamp(min=1)
+
+
+@MISTAKES.add(
+    N_(
+        "The exponentials overflow: e^1000 is inf, and inf / inf is nan. log_softmax "
+        "subtracts the largest logit first, and takes the logarithm too."
+    ),
+    VERY_WRONG,
+    SECTION,
+    "classroom: the formula as it stands on paper",
+    kind="large",
+    id="exponentials-overflow",
+)
+def shares_of_exponentials_overflow(logits, labels, pad):
+    real = labels != pad
+    powers = logits[real].exp()
+    shares = powers / powers.sum(-1, keepdim=True)
+    return -shares.gather(-1, labels[real][:, None]).log().mean()

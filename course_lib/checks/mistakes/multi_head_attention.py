@@ -350,3 +350,119 @@ def across_the_batch(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 def input_added(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
     return x + _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "Heads and tokens are mixed when they are split: a reshape to (B, H, T, d) cuts "
+    "the rows in the wrong order, and the merge does not mend it. Cut the last axis, "
+    "then swap.",
+    SMALL_MULTI,
+    SPLIT_SECTION,
+    "https://github.com/ajhalthor/Transformer-Neural-Network/issues/1",
+    id="split-without-swap",
+)
+def split_without_swap_but_merged_with(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    batch, length, width = x.shape
+    shape = (batch, num_heads, length, width // num_heads)
+    q, k, v = ((x @ W).reshape(shape) for W in (W_q, W_k, W_v))
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "Later tokens are hidden whatever the mask says. Without a mask every token sees "
+    "every token.",
+    SMALL_MULTI,
+    MULTI_SECTION,
+    "classroom: the causal code of a language model, copied",
+)
+def causal_unasked(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    causal = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+    causal = causal.to(x.device)
+    mask = causal if mask is None else mask & causal
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "A square mask is turned on its side: a causal one shows the future and hides the "
+    "past. Rows are queries, columns are keys.",
+    SMALL_MASKED,
+    N_("chapter 4, True means may attend"),
+    "classroom: a mask of [key, query], which fits whenever it is square",
+)
+def mask_transposed(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    if mask is not None and mask.dim() > 1 and mask.shape[-1] == mask.shape[-2]:
+        mask = mask.transpose(-2, -1)
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "The heads are averaged. They are joined side by side: each keeps its own columns "
+    "until W_o mixes them.",
+    SMALL_MULTI,
+    MERGE_SECTION,
+    "classroom: several heads taken for several opinions",
+)
+def heads_averaged(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    output = _weights(_scores(q, k), mask) @ v
+    return _merge(output.mean(dim=1, keepdim=True).expand_as(output)) @ W_o
+
+
+@MISTAKES.add(
+    "Queries and keys are exchanged: each token is compared by its key with the "
+    "queries of the others. Queries come of W_q, keys of W_k.",
+    SMALL_SKEW,
+    N_("chapter 2, One vector, three roles"),
+    "classroom: the three come in any order in public code",
+)
+def query_and_key_exchanged(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_k, W_q, W_v)
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "The first axis of a mask of three axes is taken for the batch. A mask broadcasts "
+    "to (B, H, T, T), from the right, so that axis is the head.",
+    (
+        tensor([[[2.0, 0.0], [1.0, 1.0]]]),
+        *[ONE] * 4,
+        2,
+        tensor([[[1, 0]], [[1, 1]]], torch.bool),
+    ),
+    MULTI_SECTION,
+    "classroom: a mask for each sentence, unsqueezed at 1 to make room for the heads",
+)
+def three_axes_taken_for_the_batch(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    if mask is not None and mask.dim() == 3:
+        mask = mask[:, None]
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "A mask that shows nothing is treated like none at all. No mask means that every "
+    "token sees every token; all False, that none sees any, which gives zeros.",
+    (*SMALL_MULTI[:-1], tensor([[0, 0], [0, 0]], torch.bool)),
+    N_("chapter 4, A row with nothing to see"),
+    "classroom: `if mask.any()` written for `if mask is not None`",
+)
+def all_hidden_taken_for_no_mask(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    if mask is not None and not mask.any():
+        mask = None
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o
+
+
+@MISTAKES.add(
+    "W_o alone is transposed, as nn.Linear or F.linear would do. Here tokens are "
+    "rows: output @ W_o.",
+    SMALL_SKEW,
+    MULTI_SECTION,
+    "nn.Linear keeps its weight as (out, in)",
+    convention=True,
+)
+def output_matrix_transposed(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    return _merge(_weights(_scores(q, k), mask) @ v) @ W_o.T

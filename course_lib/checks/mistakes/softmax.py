@@ -158,3 +158,62 @@ def mean_subtracted(x, dim=-1):
 def keepdim_forgotten(x, dim=-1):
     powers = (x - x.amax(dim=dim, keepdim=True)).exp()
     return powers / powers.sum(dim=dim)
+
+
+@MISTAKES.add(
+    "The largest entry is taken along dim, but the sum over the whole tensor: all "
+    "slices together sum to 1. Divide by the sum along dim, with keepdim=True.",
+    (tensor([[0.0, 0.0], [0.0, 1.0]]), -1),
+    SOFTMAX_SECTION,
+    "classroom: dim given to one of two calls, and not to the other",
+)
+def one_sum_for_all(x, dim=-1):
+    powers = (x - x.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum()
+
+
+@MISTAKES.add(
+    "The axis dim is moved to the end and not moved back, so the result lies on its "
+    "side. Move it back: movedim(-1, dim).",
+    (tensor([[2.0, 0.0], [0.0, 0.0]]), 0),
+    SOFTMAX_SECTION,
+    "classroom: code written for the last axis, fitted to another one",
+)
+def axis_not_moved_back(x, dim=-1):
+    return x.movedim(dim, -1).softmax(dim=-1)
+
+
+@MISTAKES.add(
+    "A sigmoid of each score is divided by the sum of the sigmoids. The formula has "
+    "e^x where a sigmoid stands here, and a sigmoid never goes above 1.",
+    TWO_SCORES,
+    SOFTMAX_SECTION,
+    "classroom: sigmoid and softmax both turn scores into shares",
+)
+def sigmoids_divided_by_their_sum(x, dim=-1):
+    shares = x.sigmoid()
+    return shares / shares.sum(dim=dim, keepdim=True)
+
+
+@MISTAKES.add(
+    "These are powers of 2. The softmax takes powers of e: exp.",
+    TWO_SCORES,
+    SOFTMAX_SECTION,
+    "classroom: 'exponential' read as 2 to the power of x",
+)
+def powers_of_two(x, dim=-1):
+    powers = 2 ** (x - x.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@MISTAKES.add(
+    "The largest size is subtracted, without regard to the sign. A slice of very "
+    "negative scores becomes 0 / 0: subtract the largest score itself.",
+    (tensor([-200.0, -200.0]), -1),
+    SOFTMAX_SECTION,
+    "classroom: abs() to be safe",
+    kind="large",
+)
+def largest_size_subtracted(x, dim=-1):
+    powers = (x - x.abs().amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)

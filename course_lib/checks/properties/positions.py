@@ -16,7 +16,7 @@ def bounded_encoding() -> Property:
             top = float(outcome.results[0].abs().max())
             if not top <= 1 + 1e-6:
                 return _(
-                    "A sine lies between -1 and 1, and an entry is {entry:.3g}."
+                    "A sine lies between -1 and 1, and an entry is {entry:.6g}."
                 ).format(entry=top)
         return ""
 
