@@ -33,8 +33,10 @@ def near(got: Any, want: Any, allowed: float) -> bool:
         return not isinstance(got, Tensor | None) and bool(got == want)
     if got.shape != want.shape or _family(got) != _family(want):
         return False
-    if not got.is_floating_point():  # any whole-number dtype is as good
-        return torch.equal(got.long(), want.long())
+    if not got.is_floating_point():
+        return torch.equal(got.long(), want.long()) and (
+            got.dim() == 0 or got.dtype == want.dtype  # a number may be of any width
+        )
     return torch.allclose(
         got.double(), want.double(), rtol=allowed, atol=allowed, equal_nan=True
     )
@@ -84,6 +86,9 @@ def kind_fault(case: Case, name: str, got: Any, want: Tensor) -> str:
     elif not want.is_floating_point():
         problem = _("{name} should hold whole numbers, and holds {dtype}.")
         right = not got.is_floating_point() and got.dtype != torch.bool
+        if right and got.dim() > 0:  # a single number may be of any width
+            problem = _("{name} should be int64 as the tokens are, and is {dtype}.")
+            right = got.dtype == want.dtype
     elif not got.is_floating_point():
         problem = _("{name} should hold floating-point numbers, and holds {dtype}.")
         right = False

@@ -44,10 +44,10 @@ def greedy_cases(draw: Draw) -> list[Case]:
         name: str,
         says: tuple[int, ...],
         numbers: tuple[int, int, int, int],
-        **how: bool,
+        manner: str = "",
     ) -> Case:
         size, bos, eos, max_len = numbers
-        script = Script(says, bos, size, **how)
+        script = Script(says, bos, size, manner)
         return Case(name, (script, bos, eos, max_len))
 
     some = words(4, 9, 2)
@@ -63,15 +63,19 @@ def greedy_cases(draw: Draw) -> list[Case]:
         case("bos first", (1, 1, 4, 2), (6, 1, 2, 6)),
         case("one word again and again", (4, 4, 4, 2), (6, 1, 2, 7)),
         case("eos is 0", (4, 3, 0, 5), (6, 1, 0, 6)),
-        case("eos is the last of the words", (3, 0, 8, 4), (9, 7, 8, 6)),
-        case("bos is the last of the words", (3, 0, 1, 4), (9, 8, 1, 6)),
-        case("bos outside the vocabulary", (3, 0, 1, 4), (5, 11, 1, 6)),
+        case("eos is the last of the words", (3, 0, 5, 8, 4), (9, 7, 8, 6)),
+        case("bos is the last of the words", (3, 0, 5, 1, 4), (9, 8, 1, 6)),
+        case("bos outside the vocabulary", (3, 0, 2, 1, 4), (5, 11, 1, 6)),
+        case("bos is eos too", (4, 3, 1, 5), (6, 1, 1, 6)),
         case("no eos in the vocabulary", (0, 1, 0), (2, 5, 6, 5)),
         case("one word in the vocabulary", (0, 0, 0), (1, 3, 2, 4)),
-        case("ties", (4, 0, 3, 2, 1), (6, 1, 2, 6), ties=True),
-        case("a tie with eos", (1, 0, 4), (5, 3, 2, 3), ties=True),
-        case("a tie at the first word", (0, 0, 3, 4), (5, 1, 3, 6), ties=True),
-        case("logits below 0", (*some, 2, 4), (9, 1, 2, 8), negative=True),
+        case("ties", (4, 0, 3, 2, 1), (6, 1, 2, 6), "ties"),
+        case("a tie with eos", (1, 0, 4), (5, 3, 2, 3), "ties"),
+        case("a tie at the first word", (0, 0, 3, 4), (5, 1, 3, 6), "ties"),
+        case("logits below 0", (*some, 2, 4), (9, 1, 2, 8), "negative"),
+        case("nearly a tie", (4, 3, 5, 2, 1), (6, 1, 2, 6), "close"),
+        case("nearly a tie in float64", (4, 3, 5, 2, 1), (6, 1, 2, 6), "double"),
+        case("logits of 1,000", (4, 3, 5, 2, 1), (6, 1, 2, 6), "huge"),
         case("ends long before the bound", (*some, 2, 4), (9, 1, 2, 500)),
         case("long", (*words(60, 30, 2), 2), (30, 1, 2, 60)),
     ]

@@ -78,7 +78,6 @@ FORCING = {
     "bos in front, cut twice": forcing_cut_in_two,
     "gathered": forcing_gathered,
     "NumPy": forcing_numpy,
-    "int32": lambda target, bos: (forcing_filled(target.int(), bos)[0], target.int()),
     "hstack": lambda target, bos: (
         torch.hstack([torch.zeros_like(target[:, :1]) + bos, target[:, :-1]]),
         target,
@@ -286,11 +285,11 @@ def greedy_tensors(next_logits, bos, eos, max_len):
     return tokens
 
 
-def greedy_softmax(next_logits, bos, eos, max_len):
+def greedy_listed(next_logits, bos, eos, max_len):
     words = []
     while True:
-        probabilities = F.softmax(next_logits([bos, *words]), dim=0).tolist()
-        words.append(probabilities.index(max(probabilities)))
+        logs = next_logits([bos, *words]).tolist()
+        words.append(logs.index(max(logs)))
         if words[-1] == eos or len(words) == max_len:
             return words
 
@@ -364,7 +363,7 @@ GREEDY = {
     "while": greedy_while,
     "one prefix": greedy_prefix,
     "0-dim tensors": greedy_tensors,
-    "softmax and index": greedy_softmax,
+    "list and index": greedy_listed,
     "recursive": greedy_recursive,
     "NumPy": greedy_numpy,
     "asks to the end": greedy_asks_to_the_end,

@@ -15,6 +15,8 @@ PADDING_SECTION = N_("chapter 4, Padding")
 
 MISTAKES = Catalogue()
 ONE_OF_THREE = (tensor([1], torch.int64), 3)
+FULL_OF_TWO = (tensor([2], torch.int64), 2)
+ZERO_OF_TWO = (tensor([0], torch.int64), 2)
 TWO_SENTENCES = (tensor([1, 2], torch.int64), 3)
 
 
@@ -148,3 +150,103 @@ def first_length_for_all(lengths, max_len):
 def pairs_of_places(lengths, max_len):
     mask = _real(lengths, max_len)
     return mask[:, :, None] & mask[:, None, :]
+
+
+@MISTAKES.add(
+    "The mask has two further axes, (B, 1, 1, max_len), as heads and queries need "
+    "them. Here it is (B, max_len); the axes are added where scores are masked.",
+    ONE_OF_THREE,
+    PADDING_SECTION,
+    "classroom: the mask of a whole transformer, where this is the convention",
+    convention=True,
+)
+def axes_for_broadcasting(lengths, max_len):
+    return _real(lengths, max_len)[:, None, None]
+
+
+@MISTAKES.add(
+    "A sentence of length 0 gets one token: its row should be all False. Lengths are "
+    "used as they are.",
+    ZERO_OF_TWO,
+    PADDING_SECTION,
+    "classroom: clamp(min=1) against empty rows, which pack_padded_sequence refuses",
+)
+def an_empty_sentence_gets_a_token(lengths, max_len):
+    return _real(lengths.clamp(min=1), max_len)
+
+
+@MISTAKES.add(
+    "Only the last token of each sentence is marked. All places before the length "
+    "are real: < instead of ==.",
+    (tensor([2], torch.int64), 3),
+    PADDING_SECTION,
+    "classroom: the place of the last token, as in gathering the last state",
+)
+def last_token_only(lengths, max_len):
+    return torch.arange(max_len, device=lengths.device) == lengths[:, None] - 1
+
+
+@MISTAKES.add(
+    "The mask is causal as well: sentence b shows its first b + 1 places at most. Rows "
+    "are sentences here, not queries; causality is another mask.",
+    (tensor([2, 1], torch.int64), 3),
+    PADDING_SECTION,
+    "classroom: tril over (B, max_len)",
+)
+def causal_too(lengths, max_len):
+    return _real(lengths, max_len).tril()
+
+
+@MISTAKES.add(
+    "Lengths are taken for tokens: a row is all True unless its length is 0. Compare "
+    "places with lengths.",
+    ONE_OF_THREE,
+    PADDING_SECTION,
+    "classroom: ids != pad, the mask that is made of tokens",
+)
+def lengths_taken_for_tokens(lengths, max_len):
+    return (lengths != 0)[:, None].repeat(1, max_len)
+
+
+@MISTAKES.add(
+    "A sentence that fills its row gets no token at all: its row should be all True. "
+    "A negative index that comes out as 0, or a remainder, turns it into length 0.",
+    FULL_OF_TWO,
+    PADDING_SECTION,
+    "classroom: mask[b, -(max_len - n):] = False, where -0 is 0",
+)
+def full_row_emptied(lengths, max_len):
+    return _real(lengths % max_len, max_len)
+
+
+@MISTAKES.add(
+    "All sentences have the row of the longest one: they share one row. "
+    "[[False] * max_len] * B holds one list B times, and what is written to one is "
+    "written to all.",
+    TWO_SENTENCES,
+    PADDING_SECTION,
+    "classroom: * with a list of lists copies nothing",
+)
+def one_row_shared(lengths, max_len):
+    return _real(lengths.max().expand(len(lengths)), max_len)
+
+
+@MISTAKES.add(
+    "The lengths are sorted first, so rows and sentences no longer belong together. "
+    "Row b follows length b.",
+    (tensor([1, 2], torch.int64), 3),
+    PADDING_SECTION,
+    "classroom: pack_padded_sequence, which asks for sorted sentences",
+)
+def lengths_sorted(lengths, max_len):
+    return _real(lengths.sort(descending=True).values, max_len)
+
+
+@MISTAKES.add(
+    "The mask is a list of lists. Make a tensor of it: torch.tensor(rows).",
+    ONE_OF_THREE,
+    PADDING_SECTION,
+    "classroom: rows made by two loops",
+)
+def a_list_of_lists(lengths, max_len):
+    return _real(lengths, max_len).tolist()

@@ -12,6 +12,8 @@ SECTION = N_("chapter 9, Teacher forcing")
 MISTAKES = Catalogue()
 # bos is 1; one sentence of two words, and two of them.
 TWO_WORDS = (tensor([[5, 6]], torch.int64), 1)
+THREE_WORDS = (tensor([[5, 6, 7]], torch.int64), 1)
+LARGE = (tensor([[2**24 + 1, 2]], torch.int64), 1)
 TWO_SENTENCES = (tensor([[5, 6], [7, 8]], torch.int64), 1)
 
 
@@ -251,3 +253,74 @@ def zero_instead_of_bos(target, bos):
 def words_as_floats(target, bos):
     first = bos * torch.ones(len(target), 1, device=target.device)
     return torch.cat([first, target[:, :-1]], dim=1), target
+
+
+@MISTAKES.add(
+    N_(
+        "bos stands at the end, in the place of the last word, and nothing has moved: "
+        "the decoder reads what it is to write. bos comes first, and the words follow."
+    ),
+    TWO_WORDS,
+    SECTION,
+    "classroom: the order of the two parts in torch.cat",
+)
+def bos_at_the_end(target, bos):
+    return torch.cat([target[:, :-1], _first(target, bos)], dim=1), target
+
+
+@MISTAKES.add(
+    N_(
+        "The labels are one long row. A loss may need that; here they keep the shape "
+        "of the target, (B, T)."
+    ),
+    TWO_SENTENCES,
+    SECTION,
+    "classroom: the reshape that F.cross_entropy asks for, done too early",
+)
+def labels_in_one_row(target, bos):
+    return _shifted(target, bos), target.flatten()
+
+
+@MISTAKES.add(
+    N_(
+        "The first word spreads over the whole row: each place is copied from a place "
+        "that has been overwritten already. Read from the target, not from the tensor "
+        "that is being written."
+    ),
+    THREE_WORDS,
+    SECTION,
+    "classroom: a loop that shifts in place, from left to right",
+)
+def first_word_spreads(target, bos):
+    decoder_input = target.clone()
+    for t in range(1, target.shape[1]):
+        decoder_input[:, t] = decoder_input[:, t - 1]
+    decoder_input[:, 0] = bos
+    return decoder_input, target
+
+
+@MISTAKES.add(
+    N_(
+        "The words that the decoder reads have become int32. Keep int64, as the target "
+        "has it: where one reads them as labels, F.cross_entropy refuses int32."
+    ),
+    TWO_WORDS,
+    SECTION,
+    "classroom: .int(), which is int32, taken for 'whole number'",
+)
+def words_as_int32(target, bos):
+    return _shifted(target, bos).int(), target
+
+
+@MISTAKES.add(
+    N_(
+        "Large words change: on the way they were float32, which does not hold every "
+        "whole number above 2**24. Keep to int64 all the way."
+    ),
+    LARGE,
+    SECTION,
+    "classroom: floats made by torch.ones, and .long() at the end",
+)
+def through_float32(target, bos):
+    first = bos * torch.ones(len(target), 1, device=target.device)
+    return torch.cat([first, target[:, :-1].float()], dim=1).long(), target
