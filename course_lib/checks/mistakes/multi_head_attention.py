@@ -466,3 +466,28 @@ def all_hidden_taken_for_no_mask(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
 def output_matrix_transposed(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
     q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
     return _merge(_weights(_scores(q, k), mask) @ v) @ W_o.T
+
+
+@MISTAKES.add(
+    "Hidden scores are set to -10,000, which is not low enough: a visible score of "
+    "-10,000 ties with them. Use -inf.",
+    (
+        tensor([[[1.0], [0.0]]]),
+        tensor([[10_000.0]]),
+        tensor([[-1.0]]),
+        tensor([[1.0]]),
+        tensor([[1.0]]),
+        1,
+        CAUSAL_MASK,
+    ),
+    N_("chapter 4, Before the softmax, not after"),
+    "https://github.com/NVIDIA/apex/issues/1052",
+    kind="large",
+)
+def not_low_enough(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
+    q, k, v = _heads(x, num_heads, W_q, W_k, W_v)
+    scores = _scores(q, k)
+    if mask is None:
+        return _merge(scores.softmax(dim=-1) @ v) @ W_o
+    weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1) * mask
+    return _merge(weights @ v) @ W_o
