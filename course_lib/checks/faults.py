@@ -51,29 +51,10 @@ def fault(exercise: "Exercise", case: Case, got: Outcome, want: Outcome) -> str:
     for result, mine, right in zip(
         exercise.results, got.gradients, want.gradients, strict=False
     ):
-        for number, (name, x, y) in enumerate(zip(floats, mine, right, strict=True)):
-            if number == 0:
-                x, y = _seeing_rows(case, x), _seeing_rows(case, y)
-            problems.append(gradient_fault(result, name, x, y) + _nan_inside(case, x))
+        for each in zip(floats, mine, right, strict=True):
+            problems.append(gradient_fault(result, *each))
     problems.append(limit_fault(case, got))
     return next((problem for problem in problems if problem), "")
-
-
-def _seeing_rows(case: Case, gradient: Tensor | None) -> Tensor | None:
-    """A gradient in the first argument, 0 where none is asked."""
-    if gradient is None or case.blind is None:
-        return gradient
-    return gradient.masked_fill(case.blind.cpu()[..., None], 0.0)
-
-
-def _nan_inside(case: Case, gradient: Tensor | None) -> str:
-    """Where a nan in a gradient comes from, if a query sees nothing."""
-    if gradient is None or case.blind is None or bool(gradient.isfinite().all()):
-        return ""
-    return " " + _(
-        "A query here has nothing to attend to. A nan that arises there and is "
-        "replaced later still flows back: decide before the softmax."
-    )
 
 
 def limit_fault(case: Case, got: Outcome) -> str:

@@ -226,7 +226,6 @@ def masked_cases(draw: Draw) -> list[Case]:
         case("any square", some(4, 4), (3,), 4, 4, 5, 2),
         heads := case("a head with a blind query", of_heads, (2, 3), 4, 5, 6, 2),
         replace(heads, name="heads, strided", kind="strided"),
-        replace(heads, name="blind", kind="gradient", blind=~of_heads.any(dim=-1)),
         extreme("scores of 10,000", [1, 1, 1], [1, 0, 1]),
         extreme("rows far apart", [1, 1, 0], [1, 1, 0]),
         extreme("the large scores are hidden", [0, 0, 1], [1, 1, 0]),

@@ -397,24 +397,21 @@ def masked_where_and_product(q, k, v, mask):
 
 
 def masked_log_of_the_mask(q, k, v, mask):
-    some = mask.any(-1, keepdim=True)
-    scores = q @ k.mT / math.sqrt(q.shape[-1]) + (mask | ~some).to(q.dtype).log()
-    weights = scores.softmax(-1) * some
+    scores = q @ k.mT / math.sqrt(q.shape[-1]) + mask.to(q.dtype).log()
+    weights = torch.nan_to_num(scores.softmax(-1))
     return weights @ v, weights
 
 
 def masked_additive(q, k, v, mask):
-    lowest = torch.finfo(q.dtype).min / 2
-    added = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, lowest)
+    added = torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, -math.inf)
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + added, dim=-1)
-    weights = torch.where(mask, weights, torch.zeros_like(weights))
+    weights = torch.where(weights.isnan(), torch.zeros_like(weights), weights)
     return weights @ v, weights
 
 
 def masked_visible_entries_of_one(q, k, v, mask):
     """A mask of 1 and -inf: the softmax ignores what is constant in a row."""
-    hidden = ~mask & mask.any(-1, keepdim=True)
-    added = torch.ones(mask.shape, dtype=q.dtype).masked_fill(hidden, -math.inf)
+    added = torch.ones(mask.shape, dtype=q.dtype).masked_fill(~mask, -math.inf)
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + added, dim=-1)
     weights = weights.masked_fill(~mask, 0.0)
     return weights @ v, weights

@@ -40,20 +40,10 @@ def nan_replaced_in_heads(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
         ("multi_head_attention", nan_replaced_in_heads),
     ],
 )
-def test_a_nan_that_flows_back_is_told(name, answer) -> None:
+def test_no_gradient_is_asked_where_a_query_sees_nothing(name, answer) -> None:
+    """There a nan that is replaced later flows back; the numbers are right."""
     report = checks.EXERCISES[name].check(answer)
-    assert report.diagnosis == "gradient-not-finite", str(report)
-    assert "a nan that arises there" in report.message.lower()
-
-
-def test_the_gradient_of_the_blind_query_itself_is_not_asked() -> None:
-    def straight_through(q, k, v, mask):
-        """Zeros for a blind row, with a gradient in its own query."""
-        output, weights = solutions.masked_attention(q, k, v, mask)
-        own = (q - q.detach()).sum(dim=-1, keepdim=True)
-        return output + own.masked_fill(mask.any(-1, keepdim=True), 0.0), weights
-
-    assert checks.masked_attention.check(straight_through).passed
+    assert report.passed, str(report)
 
 
 def blind_in_all_heads_only(x, W_q, W_k, W_v, W_o, num_heads, mask=None):
