@@ -155,8 +155,9 @@ def call(answer: Answer, case: Case) -> Outcome:
     done = replace(done, asked=asked[0] if asked else ())
     if work is None or case.limit is None:
         return done
-    over = case.limit.exceeded(work.largest, work.operations)
-    return replace(done, largest=work.largest, operations=work.operations, over=over)
+    largest = work.born if case.limit.single else work.largest
+    over = case.limit.exceeded(largest, work.operations)
+    return replace(done, largest=largest, operations=work.operations, over=over)
 
 
 def explain(error: BaseException) -> str:

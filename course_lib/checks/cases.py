@@ -18,11 +18,13 @@ class Limit:
         largest: How many numbers a new tensor may hold.
         operations: How many numbers may be computed in all.
         sentence: What to say when it is more.
+        single: Whether `largest` is what one operation may make, not what is held.
     """
 
     largest: int = 0
     operations: int = 0
     sentence: str = ""
+    single: bool = False
 
     def exceeded(self, largest: int, operations: int) -> bool:
         """Whether a call went beyond the limit."""

@@ -13,7 +13,7 @@ from .language import mark as N_
 from .mistakes import blockwise_attention as blockwise_attention_mistakes
 from .mistakes import linear_attention as linear_attention_mistakes
 from .mistakes import sliding_window_mask as sliding_window_mask_mistakes
-from .mistakes.blockwise_attention import memory
+from .mistakes.blockwise_attention import at_once, memory
 from .mistakes.linear_attention import work
 from .properties import every_key_counts, keys_in_any_order
 from .properties.cost import (
@@ -110,6 +110,10 @@ def blockwise_cases(draw: Draw) -> list[Case]:
         found = case(name, queries, keys, 2, 1, block)
         return replace(found, limit=memory(queries, keys))
 
+    def narrow(block: int) -> Case:
+        found = case(f"{block} of 40 keys", 3, 40, 1, 2, block)
+        return replace(found, limit=at_once(3, block))
+
     steps = torch.arange(7.0, device="cpu")[:, None]  # (7, 1)
     up, both = steps * 2000 - 4000, tensor([[1.0], [-1.0]])
     return [
@@ -132,6 +136,10 @@ def blockwise_cases(draw: Draw) -> list[Case]:
         large("rows far apart", tensor([[1.0], [0.0]]), up),
         large("close together, and large", tensor([[1.0], [2.0]]), 4000 + steps),
         long("many keys", 3, 200, 16),
+        long("many keys, small blocks", 3, 200, 9),
+        narrow(2),
+        narrow(4),
+        narrow(8),
         long("many keys, more queries than a block", 20, 80, 8),
     ]
 
@@ -201,8 +209,8 @@ def linear_reference(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def linear_cases(draw: Draw) -> list[Case]:
     """All sizes different, and each once as 1; entries up to 6; a long sentence.
 
-    Ordinary entries are at least -1.5, so that a tiny number added to the
-    denominator, as some do, is no mistake.
+    Ordinary entries are at least -1.5. At -6 a denominator is 0.000006, and float32
+    rounds elu before 1 is added, which a tolerance of 1e-3 forgives.
     """
 
     def features(*shape: int) -> Tensor:
@@ -212,6 +220,8 @@ def linear_cases(draw: Draw) -> list[Case]:
         return Case(name, (features(T, d), features(T, d), draw.normal(T, d_v)))
 
     signs = tensor([[6.0, -6.0], [-6.0, 6.0], [6.0, 6.0], [6.0, -6.0], [-6.0, 6.0]])
+    low = (tensor([[-6.0]]), tensor([[-6.0]]), tensor([[3.0, 5.0]]))
+    many = (torch.full((4, 1), -6.0, device="cpu"),) * 2
     wide = (signs, signs.flip(0), draw.normal(5, 3))
     return [
         case("six tokens", 6, 3, 4),
@@ -224,6 +234,8 @@ def linear_cases(draw: Draw) -> list[Case]:
         case("more width than tokens", 3, 8, 6),
         case("70 tokens", 70, 3, 2),
         Case("entries of 6 and -6", wide, "large", 1e-3),
+        Case("entries of -6", low, "large", 1e-3),
+        Case("many entries of -6", (*many[:2], draw.normal(4, 2)), "large", 1e-3),
         replace(case("500 tokens", 500, 4, 1), limit=work(500)),
     ]
 

@@ -25,6 +25,8 @@ class Counter(TorchDispatchMode):
         largest: How many numbers that depend on the first argument and on another one
             (scores, and what was made of them) the call held at the worst moment.
             Copies of one argument are free.
+        born: How many numbers the largest operation made of the first argument and of
+            another one: the scores of one block. A fused call counts all its scores.
         operations: How many numbers it computed. A matrix product counts
             2 · m · n · k, a sum what it adds up, a copy or a view nothing.
 
@@ -34,7 +36,7 @@ class Counter(TorchDispatchMode):
 
     def __init__(self, arguments: Sequence[Any]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.largest = self.operations = 0
+        self.largest = self.operations = self.born = 0
         # For each storage: whether it still exists, its size, what it is made of.
         self._held: dict[int, tuple[StorageWeakRef, int, int]] = {}
         for number, argument in enumerate(tensors(arguments)):
@@ -55,15 +57,19 @@ class Counter(TorchDispatchMode):
         view = not func._schema.is_mutable and any(_storage(m) in known for m in made)
         if not view and name not in MOVES:
             self.operations += computed(name, given, made)
-        origin = 0
+        origin, ready = 0, False
         if not name.startswith("new_") and not name.endswith("_like"):
             for each in given:
-                origin |= self._held.get(_storage(each), (None, 0, 0))[2]
+                of = self._held.get(_storage(each), (None, 0, 0))[2]
+                origin, ready = origin | of, ready or of == MIXED
         for each in made:
             self._hold(each, origin)
         if origin == MIXED and not view:
             fused = scores(given) if "scaled_dot_product" in name else 0
             self._weigh(fused)
+            if not ready and name not in MOVES:
+                sizes = [tensor.numel() for tensor in made]
+                self.born = max([self.born, fused or max(sizes)])
         return result
 
     def _hold(self, tensor: Tensor, origin: int) -> None:

@@ -404,7 +404,7 @@ def linear_growing_output(q, k, v):
     for query, key, value in zip(feature(q), feature(k), v, strict=True):
         S = key[:, None] * value if S is None else S + key[:, None] * value
         z = key if z is None else z + key
-        row = (query @ S) / (query @ z + 1e-6)
+        row = (query @ S) / (query @ z + 1e-12)
         output = torch.cat([output, row[None]])
     return output
 

@@ -35,6 +35,12 @@ LONG = (
     tensor([[float(i % 7)] for i in range(200)]),
     16,
 )
+SIX_KEYS = (
+    tensor([[1.0]]),
+    tensor([[0.0], [1.0], [2.0], [0.0], [1.0], [2.0]]),
+    tensor([[1.0], [0.0], [3.0], [1.0], [2.0], [0.0]]),
+    2,
+)
 
 
 def memory(queries: int, keys: int) -> Limit:
@@ -45,6 +51,18 @@ def memory(queries: int, keys: int) -> Limit:
             "the numbers are right, but your code holds {largest} scores (and numbers "
             "made of scores) at once. Block by block, {most} are more than enough."
         ),
+    )
+
+
+def at_once(queries: int, block_size: int) -> Limit:
+    """The scores of one block in one operation, where keys have width 1."""
+    return Limit(
+        largest=queries * block_size,
+        sentence=N_(
+            "the numbers are right, but your code computes {largest} scores in one "
+            "step. Blocks of block_size keys have {most}."
+        ),
+        single=True,
     )
 
 
@@ -463,3 +481,68 @@ def never_divided(q, k, v, block_size):
         output = (top - new_top).exp() * output + (scores - new_top).exp() @ values
         top = new_top
     return output
+
+
+@MISTAKES.add(
+    N_(
+        "The numbers are right, but block_size is taken for the number of blocks, as "
+        "torch.chunk has it. It is the number of keys in one: torch.split, or slices "
+        "from 0 in steps of block_size."
+    ),
+    SIX_KEYS,
+    BLOCK_SECTION,
+    "classroom: chunk and split exchanged",
+    limit=at_once(1, 2),
+)
+def number_of_blocks(q, k, v, block_size):
+    root = math.sqrt(q.shape[1])
+    blocks = zip(k.chunk(block_size), v.chunk(block_size), strict=True)
+    return _sums((q @ keys.T / root, values) for keys, values in blocks)
+
+
+@MISTAKES.add(
+    N_(
+        "The scores are divided by d_k. They are divided by its root, √d_k: a sum of "
+        "d_k products has a standard deviation of √d_k."
+    ),
+    (tensor([[2.0, 2.0]]), tensor([[0.0, 0.0], [2.0, 2.0]]), tensor([[4.0], [0.0]]), 1),
+    SCALE_SECTION,
+    "classroom: the root forgotten",
+)
+def scaled_without_the_root(q, k, v, block_size):
+    return _all_at_once(q / math.sqrt(q.shape[1]), k, v)
+
+
+@MISTAKES.add(
+    N_(
+        "Neighbouring blocks share a key: each slice is one too long, and the first "
+        "key of the next block counts twice. A slice ends before its end."
+    ),
+    THREE_KEYS,
+    BLOCK_SECTION,
+    "classroom: start + block_size + 1, to include the end",
+)
+def blocks_overlap(q, k, v, block_size):
+    starts = range(0, len(k), block_size)
+    keys = torch.cat([k[i : i + block_size + 1] for i in starts])
+    values = torch.cat([v[i : i + block_size + 1] for i in starts])
+    return _all_at_once(q, keys, values)
+
+
+@MISTAKES.add(
+    N_(
+        "The numbers are right, but the blocks are blocks of queries: each sees the "
+        "scores of all keys at once. It is the keys that come in blocks."
+    ),
+    LONG,
+    BLOCK_SECTION,
+    "https://arxiv.org/abs/2112.05682, section 2",
+    limit=memory(1, 200),
+    id="blocks-of-queries",
+)
+def one_score_at_a_time(q, k, v, block_size):
+    root, rows = math.sqrt(q.shape[1]), []
+    for query in q:
+        row = [query @ key / root for key in k]
+        rows.append(torch.stack(row).softmax(dim=0) @ v)
+    return torch.stack(rows)

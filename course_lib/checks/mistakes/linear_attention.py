@@ -18,6 +18,8 @@ MISTAKES = Catalogue()
 TWO_TOKENS = (tensor([[0.0], [0.0]]), tensor([[0.0], [0.0]]), tensor([[1.0], [3.0]]))
 # Token 1 has the feature 3, token 0 the feature 1: weights 1/4 and 3/4.
 UNEQUAL = (tensor([[0.0], [0.0]]), tensor([[0.0], [2.0]]), tensor([[4.0], [0.0]]))
+# Features of 0.0025, their product is 0.000006.
+LOW = (tensor([[-6.0], [-6.0]]), tensor([[-6.0], [-6.0]]), tensor([[4.0], [8.0]]))
 # A negative key, and two widths, so that the query matters.
 NEGATIVE = (
     tensor([[0.0, 0.0], [1.0, 0.0]]),
@@ -325,3 +327,126 @@ def normaliser_along_the_width(q, k, v):
 def all_pairs(q, k, v):
     weights = (_map(q) @ _map(k).T).tril()
     return weights @ v / weights.sum(dim=1, keepdim=True)
+
+
+@MISTAKES.add(
+    N_(
+        "A number is added to the denominator. It is never 0, for elu + 1 is positive; "
+        "but it may be as small as 0.000006, and then what is added counts."
+    ),
+    LOW,
+    LINEAR_SECTION,
+    "https://github.com/idiap/fast-transformers",
+)
+def number_added_below(q, k, v):
+    query, key = _map(q), _map(k)
+    total = (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)
+    return _numerator(query, key, v) / (total + 1e-6)
+
+
+@MISTAKES.add(
+    N_(
+        "A number is added to the denominator. It is never 0, for elu + 1 is positive; "
+        "but it may be as small as 0.000006, and then what is added counts."
+    ),
+    LOW,
+    LINEAR_SECTION,
+    "classroom: 1e-3 against a division by 0",
+    id="number-added-below",
+)
+def much_added_below(q, k, v):
+    query, key = _map(q), _map(k)
+    total = (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)
+    return _numerator(query, key, v) / (total + 1e-3)
+
+
+@MISTAKES.add(
+    N_(
+        "The query is missing below: the numerator holds φ(q), the denominator only "
+        "the sum of all entries of φ(k). Both hold φ(q) · φ(k)."
+    ),
+    NEGATIVE,
+    LINEAR_SECTION,
+    "classroom: the query taken out of one sum, and lost in the other",
+)
+def no_query_below(q, k, v):
+    query, key = _map(q), _map(k)
+    total = key.cumsum(dim=0).sum(dim=1, keepdim=True)
+    return _numerator(query, key, v) / total
+
+
+@MISTAKES.add(
+    N_(
+        "The feature map is softplus. It is close to elu + 1, and not the same: at 0 "
+        "it is 0.69 instead of 1."
+    ),
+    NEGATIVE,
+    LINEAR_SECTION,
+    "classroom: another smooth and positive map",
+)
+def softplus_map(q, k, v):
+    return _linear(F.softplus(q), F.softplus(k), v)
+
+
+@MISTAKES.add(
+    N_(
+        "The products of keys and values are summed over the width instead of the "
+        "tokens: cumsum along the wrong axis."
+    ),
+    NEGATIVE,
+    LINEAR_SECTION,
+    "classroom: dim=1 for dim=0",
+)
+def products_along_the_width(q, k, v):
+    query, key = _map(q), _map(k)
+    pairs = (key[:, :, None] * v[:, None, :]).cumsum(dim=1)
+    total = (query * key.cumsum(dim=0)).sum(dim=1, keepdim=True)
+    return (query[:, :, None] * pairs).sum(dim=1) / total
+
+
+@MISTAKES.add(
+    N_(
+        "It runs backwards: each token sees itself and what comes later. The sums "
+        "begin with the first token."
+    ),
+    TWO_TOKENS,
+    CAUSAL_SECTION,
+    "classroom: flipped once too often",
+)
+def runs_backwards(q, k, v):
+    return _linear(_map(q).flip(0), _map(k).flip(0), v.flip(0)).flip(0)
+
+
+@MISTAKES.add(
+    N_(
+        "From the second on, no token sees itself: the sums used are those of the "
+        "token before. Add a token, then use the sums."
+    ),
+    TWO_TOKENS,
+    CAUSAL_SECTION,
+    "classroom: the sums shifted by one, and 0 / 0 avoided at the first token",
+)
+def itself_left_out_later(q, k, v):
+    query, key = _map(q), _map(k)
+    place = (torch.arange(len(q), device=q.device) - 1).clamp(min=0)
+    pairs = (key[:, :, None] * v[:, None, :]).cumsum(dim=0)[place]
+    total = (query * key.cumsum(dim=0)[place]).sum(dim=1, keepdim=True)
+    return (query[:, :, None] * pairs).sum(dim=1) / total
+
+
+@MISTAKES.add(
+    N_(
+        "No token sees itself: the sums are used before the token is added. A number "
+        "in the denominator hides the 0 / 0 of the first one, which comes out as 0."
+    ),
+    TWO_TOKENS,
+    CAUSAL_SECTION,
+    "classroom: the output before the update, and eps below",
+)
+def itself_left_out_and_hidden(q, k, v):
+    query, key = _map(q), _map(k)
+    pairs = (key[:, :, None] * v[:, None, :]).cumsum(dim=0).roll(1, dims=0)
+    sums = key.cumsum(dim=0).roll(1, dims=0)
+    pairs[0] = sums[0] = 0.0
+    total = (query * sums).sum(dim=1, keepdim=True) + 1e-9
+    return (query[:, :, None] * pairs).sum(dim=1) / total
