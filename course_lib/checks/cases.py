@@ -43,8 +43,6 @@ class Case:
         tolerance: How far a number may be off, absolutely and relatively.
         limit: What the call may hold and compute, if that is asked.
         perturbed: Whether it is a copy that a property compares with the first case.
-        blind: The queries with nothing to attend to, in whose rows of the first
-            argument no gradient is asked.
     """
 
     name: str
@@ -53,7 +51,6 @@ class Case:
     tolerance: float = 1e-5
     limit: Limit | None = None
     perturbed: bool = False
-    blind: Tensor | None = None
     memo: dict[str, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # what the reference and the known mistakes did, by name
