@@ -2,14 +2,12 @@
 
 import json
 import re
-import sys
-import types
 from pathlib import Path
 
 import pytest
 import torch
 
-from course_lib import checks, show, widgets
+from course_lib import checks, widgets
 from course_lib.checks import EXERCISES
 from course_lib.widgets import Ask, Explorer, Sharpness, read_questions
 from course_lib.widgets.base import Solvable
@@ -266,48 +264,3 @@ def test_a_report_speaks_the_language_of_the_checks() -> None:
         checks.set_language("en")
     assert "과제" in message and "0.58" in message and "풀" in message
     assert not re.search("solved|not yet|open|too little", message)
-
-
-# ---- Colab ------------------------------------------------------------------------
-
-
-def colab(monkeypatch: pytest.MonkeyPatch, **output: object) -> None:
-    """Put a stand-in for Google's package in place, with what `output` has."""
-    for name in ("google", "google.colab", "google.colab.output"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    for name, value in output.items():
-        setattr(sys.modules["google.colab.output"], name, value)
-
-
-def test_colab_is_told_to_show_the_widgets(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Case H32: in the first cell, guarded."""
-    calls: list[str] = []
-    colab(monkeypatch, enable_custom_widget_manager=lambda: calls.append("on"))
-    show.ready()
-    assert calls == ["on"]
-    assert capsys.readouterr().out.startswith("Ready: ")
-
-
-@pytest.mark.parametrize("fault", ["no function", "refuses"])
-def test_colab_without_a_manager_says_so_and_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: str
-) -> None:
-    def refuse() -> None:
-        raise RuntimeError("no")
-
-    given = {"enable_custom_widget_manager": refuse} if fault == "refuses" else {}
-    colab(monkeypatch, **given)
-    show.ready()
-    first, last = capsys.readouterr().out.splitlines()
-    assert first == "Widgets are off here; showing a still picture."
-    assert last.startswith("Ready: ")
-
-
-def test_elsewhere_nothing_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "google.colab", None)
-    show.ready()
-    assert len(capsys.readouterr().out.splitlines()) == 1
