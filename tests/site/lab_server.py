@@ -1,6 +1,5 @@
 """A real JupyterLab on this machine alone, with a home of its own."""
 
-import contextlib
 import json
 import os
 import re
@@ -81,15 +80,12 @@ class Lab:
         page.route("**/*", self._allow)
         page.goto(f"{self.address}lab/tree/{name}")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-content")
-        page.wait_for_selector('[data-status="idle"]', timeout=60_000)
-        run = f"() => {{ {APP}('notebook:run-all-cells') }}"  # not awaited: it may wait
-        prompt = page.locator(".jp-InputPrompt").last
-        for _ in range(3):  # the notebook may not listen yet
-            page.evaluate(run)
-            with contextlib.suppress(AssertionError):
-                expect(prompt).to_have_text(re.compile(r"[*\d]"), timeout=10_000)
-                break
-        expect(prompt).to_have_text(re.compile(r"\d"), timeout=60_000)
+        # A command that comes too early waits, and would run beside a second one.
+        page.get_by_text("(ipykernel) | Idle").wait_for(timeout=60_000)
+        page.evaluate(f"() => {{ {APP}('notebook:run-all-cells') }}")
+        done = re.compile(r"\d")
+        expect(page.locator(".jp-InputPrompt").last).to_have_text(done, timeout=60_000)
+        page.get_by_text("(ipykernel) | Idle").wait_for(timeout=60_000)
         return page
 
     def _allow(self, route: Route) -> None:
