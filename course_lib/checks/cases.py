@@ -15,7 +15,7 @@ class Limit:
     """How much one call may hold at once, and compute; 0 is no limit.
 
     Args:
-        largest: How many numbers a new tensor may hold.
+        largest: How many scores may be held at once.
         operations: How many numbers may be computed in all.
         sentence: What to say when it is more.
         single: Whether `largest` is what one operation may make, not what is held.

@@ -527,22 +527,3 @@ def blocks_overlap(q, k, v, block_size):
     keys = torch.cat([k[i : i + block_size + 1] for i in starts])
     values = torch.cat([v[i : i + block_size + 1] for i in starts])
     return _all_at_once(q, keys, values)
-
-
-@MISTAKES.add(
-    N_(
-        "The numbers are right, but the blocks are blocks of queries: each sees the "
-        "scores of all keys at once. It is the keys that come in blocks."
-    ),
-    LONG,
-    BLOCK_SECTION,
-    "https://arxiv.org/abs/2112.05682, section 2",
-    limit=memory(1, 200),
-    id="blocks-of-queries",
-)
-def one_score_at_a_time(q, k, v, block_size):
-    root, rows = math.sqrt(q.shape[1]), []
-    for query in q:
-        row = [query @ key / root for key in k]
-        rows.append(torch.stack(row).softmax(dim=0) @ v)
-    return torch.stack(rows)
